@@ -19,7 +19,7 @@ from credo.present import beliefs, classifiers, html, terminal
 from credo.present.answers import answer_content
 from credo.present.belief_charts import belief_charts, numeric_charts, value_estimates
 from credo.present.content import Chart, Content, Drawing, Matrix, Paragraph, Table, TableColumn, json_text, plain
-from credo.present.models import CONTENT_OF_KIND, model_content
+from credo.present.models import CONTENT_OF_KIND, WHOLE_CONTENT_OF_KIND, model_content
 from credo.present.network_plot import network_picture
 from credo.present.numbers import written
 from credo.present.tables import head_content, profile_content
@@ -234,7 +234,7 @@ def test_commands_have_no_tables_of_their_own() -> None:
 def test_every_registered_content_is_there() -> None:
     from importlib import import_module
 
-    for pair in CONTENT_OF_KIND.items():
+    for pair in (CONTENT_OF_KIND | WHOLE_CONTENT_OF_KIND).items():
         for path in pair:
             module, _, name = path.rpartition(".")
             assert callable(getattr(import_module(module), name)), path

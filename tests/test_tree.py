@@ -77,3 +77,17 @@ def test_every_room_is_known() -> None:
 def test_kernels_know_nobody() -> None:
     for path in (FOLDER / "_kernels").rglob("*.py"):
         assert {other for other, _ in imports(path)} <= {"_kernels"}, path
+
+
+# As users know them: of a number, and of a node given its parents.
+NAMED_TWICE = {"Distribution", "Normal"}
+
+
+def test_one_name_has_one_meaning() -> None:
+    classes = [
+        node.name
+        for path in FOLDER.rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert {name for name in classes if classes.count(name) > 1} == NAMED_TWICE

@@ -26,6 +26,7 @@ where the grammar expects them: a variable may have such a name. A value may beg
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from credo.asking.answers import AnswerData, answer_data
@@ -34,13 +35,12 @@ from credo.asking.protocol import (
     Adapter,
     AnswersEvents,
     AnswersMembers,
-    Inference,
     Variable,
     Waterfall,
     adapter,
     waterfall,
 )
-from credo.asking.question import Question, leaves
+from credo.asking.question import Inference, Question, leaves
 from credo.errors import DataError
 from credo.networks.inference.sizes import SAMPLES, Method
 
@@ -67,26 +67,26 @@ def ask(
     parsed = parse(question) if isinstance(question, str) else question
     if not isinstance(parsed, Question):
         raise DataError(f"a question is text, as in 'P(rain | wind=strong)', not a {type(question).__name__}")
-    asked, inference = adapter(model), Inference(method, samples, seed)
+    asked, parsed = adapter(model), replace(parsed, inference=Inference(method, samples, seed))
     if parsed.members is not None:
         if not isinstance(asked, AnswersMembers):
             what = f"any(...) and all(...) are for plates with their tables, not for a {type(model).__name__}"
             raise parsed.error(what, parsed.members.term.at)
         return asked.about_members(parsed, parsed.members)
     if parsed.events or parsed.given_events:
-        return _event_answer(model, asked, parsed, inference)
+        return _event_answer(model, asked, parsed)
     if not asked.estimates and method not in ("auto", "exact"):
         raise DataError(f"a {type(model).__name__} answers exactly: method={method!r} is for networks")
-    return asked.explain(parsed, inference) if parsed.kind == "explain" else asked.query(parsed, inference)
+    return asked.explain(parsed) if parsed.kind == "explain" else asked.query(parsed)
 
 
-def _event_answer(model: object, asked: Adapter, question: Question, inference: Inference) -> Any:
+def _event_answer(model: object, asked: Adapter, question: Question) -> Any:
     at = leaves((*question.events, *question.given_events)[0])[0].at
     if question.kind != "P":
         raise question.error(f"{question.kind} takes no conditions joined by or, and or not; only P does", at)
     if not isinstance(asked, AnswersEvents):
         raise question.error(f"or, and and not are for networks of categories, not for a {type(model).__name__}", at)
-    return asked.event(question, inference)
+    return asked.event(question)
 
 
 def variables(model: object) -> list[Variable]:

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credo.asking.protocol import Inference, Variable, adapter
+from credo.asking.protocol import Variable, adapter
 from credo.asking.quantities import Quantity, greater, mean, mode, probability
-from credo.asking.question import Above, Name, OneOf, Question, Term, Values, Word, shortened, unknown
+from credo.asking.question import Above, Name, OneOf, PlacedWord, Question, Term, Values, shortened, unknown
 from credo.errors import DataError
 from credo.estimation.belief import Belief
 from credo.estimation.beliefs import Beliefs
@@ -44,7 +44,7 @@ class QuantityAdapter(ABC):
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         """The quantity that a name refers to; removes the terms that it uses from `given`."""
 
-    def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def query(self, question: Question) -> Any:
         if not question.asked:
             raise question.error("argmax asks a belief about one name, not about all", 0)
         if done := next((term for term in question.given if term.done), None):
@@ -63,7 +63,7 @@ class QuantityAdapter(ABC):
             return greater(found, self._found(question, term.test.other), question, term)
         return found.law if term.test is None else probability(found, question, term)
 
-    def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def explain(self, question: Question) -> Any:
         raise question.error("a belief has nothing to explain: it is a prior and evidence", 0)
 
     def _found(self, question: Question, name: Name) -> Quantity:
@@ -217,7 +217,7 @@ class GroupsAdapter(QuantityAdapter):
         found = BeliefAdapter(self.beliefs[group], self.columns).quantity(question, rest, given)
         return replace(found, owner=(str(group),))
 
-    def _group(self, question: Question, name: Name, given: list[Term]) -> tuple[Word, Name]:
+    def _group(self, question: Question, name: Name, given: list[Term]) -> tuple[PlacedWord, Name]:
         """The group, and the queried name within it."""
         by = self.beliefs.by
         chosen = next((term for term in given if term.name.text == by and not term.name.index), None)
@@ -249,7 +249,7 @@ class ColumnsAdapter(QuantityAdapter):
 
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         if name.text in self.columns:
-            column, rest = name.text, Name(Word(NEXT_OBSERVATION, name.word.at), name.index)
+            column, rest = name.text, Name(PlacedWord(NEXT_OBSERVATION, name.word.at), name.index)
         elif name.index and name.index[0].text in self.columns:
             column, rest = name.index[0].text, Name(name.word, name.index[1:])
         else:
@@ -301,5 +301,5 @@ def _arguments(function: Callable[..., Any]) -> list[str]:
 def entry_of(law: Distribution, j: int) -> Distribution:
     """One entry of a vector."""
     shape = np.shape(law.mean())
-    parts = (np.broadcast_to(getattr(law, field.name), shape)[..., j] for field in fields(law))  # type: ignore[arg-type]
+    parts = (np.broadcast_to(getattr(law, field.name), shape)[..., j] for field in fields(law))
     return type(law)(*(float(part) for part in parts))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from credo.asking.protocol import EvidenceWeight, ExplainedText, Inference, Variable, Waterfall, WordWeight
+from credo.asking.protocol import EvidenceWeight, ExplainedText, Variable, Waterfall, WordWeight
 from credo.asking.question import OneOf, Question, Term, Values, combined, refuse_contradictions, shortened, unknown
 from credo.data import Source
 from credo.data.spelling import dates
@@ -53,13 +53,13 @@ class ClassifierAdapter:
             found.append(column | {"values": [*each.values]} if is_category else column)
         return found
 
-    def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def query(self, question: Question) -> Any:
         asking = self._asking(question)
         if question.kind == "P":
             return asking.probabilities()
         return asking.expectation() if question.kind == "E" else asking.most_probable()
 
-    def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def explain(self, question: Question) -> Any:
         return self._asking(question).explanation()
 
     def _asking(self, question: Question) -> _ClassifierQuestion:

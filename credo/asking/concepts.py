@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from credo.asking.protocol import Inference, Variable
+from credo.asking.protocol import Variable
 from credo.asking.question import Question, Values, combined, refuse_contradictions, shortened, unknown
 from credo.models.concepts.model import Concepts
 
@@ -28,7 +28,7 @@ class ConceptsAdapter:
         label: Variable = {"name": self.target, "kind": "category", "role": "target", "asked": True}
         return [label | {"values": [*self.labels.values]}, *columns]
 
-    def query(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def query(self, question: Question) -> Any:
         """{label: probability}, the probability of some labels, or the most probable label."""
         question.plain("a concept")
         row = self._row(question)
@@ -49,7 +49,7 @@ class ConceptsAdapter:
         weights = self.labels.weights(question, term)
         return float(sum(w * vote[label] for w, label in zip(weights, self.labels.values, strict=True)))
 
-    def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def explain(self, question: Question) -> Any:
         raise question.error("the vote of concepts isn't explained column by column: see version_space", 0)
 
     def _row(self, question: Question) -> dict[str, Any]:

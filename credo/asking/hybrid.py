@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from credo.asking.parsing import parse
-from credo.asking.protocol import Inference, Variable
+from credo.asking.protocol import Variable
 from credo.asking.question import (
     Likely,
     OneOf,
@@ -46,11 +46,11 @@ class HybridAdapter:
                 found.append({"name": name, "kind": "number", "role": "variable", "range": (-inf, inf), "asked": True})
         return found
 
-    def query(self, question: Question, inference: Inference) -> Any:
+    def query(self, question: Question) -> Any:
         question.plain("a network")
         net, given = self._given(question)
-        how = inference._asdict()
-        if inference.samples == SAMPLES:  # no number was given
+        how = question.inference._asdict()
+        if question.inference.samples == SAMPLES:  # no number was given
             how["samples"] = DEFAULT_DRAWS
         if question.kind == "P":
             return self._probabilities(net, question, given, how)
@@ -59,10 +59,10 @@ class HybridAdapter:
             return self._expectation(net, question, given, how)
         return net.most_probable(question.names or None, given)
 
-    def explain(self, question: Question, inference: Inference) -> Any:
+    def explain(self, question: Question) -> Any:
         question.plain("a network")
-        if inference.method not in ("auto", "exact"):
-            raise NetworkError(f"explain is exact: the weights of findings aren't estimated by {inference.method}")
+        if (method := question.inference.method) not in ("auto", "exact"):
+            raise NetworkError(f"explain is exact: the weights of findings aren't estimated by {method}")
         net, given = self._given(question)
         term = question.single()
         return net.explain(term.name.text, given, None if term.test is None else self._finding(question, [term]))

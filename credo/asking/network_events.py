@@ -10,14 +10,13 @@ from operator import and_, or_
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.asking.question import AllOf, AnyOf, Event, Not, Question, Term, Values, leaves
 from credo.errors import EvidenceError
 from credo.networks.answers import Estimated, EstimatedNumber
 from credo.networks.graphical_model import GraphicalModel
+from credo.numerics.arrays import Flags
 
-Flags = NDArray[np.bool_]
 LARGEST_EVENT_TABLE = 2**16  # cells; above, `or` is answered by its complement if that is a conjunction
 
 

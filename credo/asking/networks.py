@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from credo.asking.parsing import parse
-from credo.asking.protocol import EvidenceWeight, Inference, Variable, Waterfall
+from credo.asking.protocol import EvidenceWeight, Variable, Waterfall
 from credo.asking.question import (
     Likelihoods,
     Likely,
     Name,
+    PlacedWord,
     Question,
     Values,
     Within,
-    Word,
     combined,
     leaves,
     refuse_contradictions,
@@ -52,8 +52,8 @@ class NetworkAdapter:
             for name, states in self.net.states.items()
         ]
 
-    def query(self, question: Question, inference: Inference) -> Any:
-        asking = self._asking(question, inference)
+    def query(self, question: Question) -> Any:
+        asking = self._asking(question)
         if question.kind == "P":
             return asking.probabilities()
         if question.kind == "E":
@@ -61,14 +61,14 @@ class NetworkAdapter:
         question.only_names()
         return asking.net.most_probable(question.names or None, asking.findings(asking.given), **asking.inference)
 
-    def explain(self, question: Question, inference: Inference) -> Any:
-        return self._asking(question, inference).explanation()
+    def explain(self, question: Question) -> Any:
+        return self._asking(question).explanation()
 
-    def event(self, question: Question, inference: Inference) -> Any:
+    def event(self, question: Question) -> Any:
         """P(...) of conditions joined by or, and, not."""
         from credo.asking.network_events import EventQuestion
 
-        asking = self._asking(question, inference)
+        asking = self._asking(question)
         events = combined(question, (term for term in question.asked if term.test is not None), asking.values)
         given = asking.findings(asking.given)
         possible = all(map(any, events.values()))
@@ -78,11 +78,11 @@ class NetworkAdapter:
             return answer
         return dict.fromkeys(answer, 0.0) if isinstance(answer, dict) else 0.0
 
-    def _asking(self, question: Question, inference: Inference) -> _NetworkQuestion:
+    def _asking(self, question: Question) -> _NetworkQuestion:
         self.net.check_known()
         question.plain("a network")
         values = _values(self.net, question)
-        return _NetworkQuestion(_done(self.net, question, values), question, values, inference._asdict())
+        return _NetworkQuestion(_done(self.net, question, values), question, values, question.inference._asdict())
 
 
 def waterfall(found: QueryExplanation) -> Waterfall:
@@ -111,7 +111,7 @@ class BinnedValues(Values):
         super().__init__(states)
         self.cuts = cuts
 
-    def find(self, word: Word) -> int | None:
+    def find(self, word: PlacedWord) -> int | None:
         found = super().find(word)
         if found is None and word.number is not None:
             return int(bin_codes(self.cuts, np.array([word.number]))[0])

@@ -13,16 +13,16 @@ from credo.asking.question import (
     AnyOf,
     Event,
     Likely,
-    Members,
+    MemberTerm,
     Name,
     Not,
     OneOf,
+    PlacedWord,
     Question,
     QuestionKind,
     Term,
     Test,
     Within,
-    Word,
     leaves,
     shortened,
 )
@@ -61,7 +61,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text, self.position, self.tokens = text, 0, 0
-        self.sign, self.word = END, Word("", 0)  # the next token: a sign, WORD or END
+        self.sign, self.word = END, PlacedWord("", 0)  # the next token: a sign, WORD or END
         self.advance()
 
     # Tokens
@@ -77,10 +77,11 @@ class _Parser:
         if kind == "unclosed":
             raise QuestionError("this quote is never closed", self.text, at)
         if kind == "quoted":
-            self.sign, self.word = WORD, Word(re.sub(r"\\(.)", r"\1", part[1:-1], flags=re.DOTALL), at, quoted=True)
+            self.sign = WORD
+            self.word = PlacedWord(re.sub(r"\\(.)", r"\1", part[1:-1], flags=re.DOTALL), at, quoted=True)
         else:
             self.sign = WORD if kind == "word" else END if kind == "end" else SYNONYMS.get(part, part)
-            self.word = Word(part, at)
+            self.word = PlacedWord(part, at)
 
     def fail(self, expected: str) -> NoReturn:
         if self.sign == END:
@@ -89,7 +90,7 @@ class _Parser:
             there = f"there is {shortened(self.word.text)!r}"
         raise QuestionError(f"expected {expected}, but {there}", self.text, self.word.at)
 
-    def take(self, sign: str, expected: str | None = None) -> Word:
+    def take(self, sign: str, expected: str | None = None) -> PlacedWord:
         if self.sign != sign:
             self.fail(expected or repr(sign))
         taken = self.word
@@ -138,7 +139,7 @@ class _Parser:
         events, findings = (tuple(each for each in part if not isinstance(each, Term)) for part in (asked, given))
         return Question(self.text, kind, terms, known, events, findings)
 
-    def about_members(self, kind: QuestionKind, quantifier: Word) -> Question:
+    def about_members(self, kind: QuestionKind, quantifier: PlacedWord) -> Question:
         """P(any(Patient.Infected=yes, ward=3) | ...)"""
         if kind != "P":
             raise QuestionError(f"{quantifier}(...) is an event: ask P({quantifier}(...))", self.text, quantifier.at)
@@ -153,7 +154,7 @@ class _Parser:
                 raise QuestionError(
                     f"beside {quantifier}(...), conditions are values, as in {each.name}=value", self.text, each.at
                 )
-        members = Members(quantifier.text == "all", term, tuple(where))
+        members = MemberTerm(quantifier.text == "all", term, tuple(where))
         return Question(self.text, kind, (), tuple(given), members=members)
 
     def several(self, one: Callable[[], T]) -> list[T]:
@@ -164,7 +165,7 @@ class _Parser:
 
     # Events
 
-    def event(self, likelihoods: bool = False, first: Word | None = None, depth: int = 0) -> Event:
+    def event(self, likelihoods: bool = False, first: PlacedWord | None = None, depth: int = 0) -> Event:
         """Conditions joined by `or`, which binds less than `and`."""
         parts = [self.conjunction(likelihoods, first, depth)]
         while self.says("or"):
@@ -172,14 +173,14 @@ class _Parser:
             parts.append(self.conjunction(likelihoods, None, depth))
         return self.joined(AnyOf(tuple(parts))) if len(parts) > 1 else parts[0]
 
-    def conjunction(self, likelihoods: bool, first: Word | None, depth: int) -> Event:
+    def conjunction(self, likelihoods: bool, first: PlacedWord | None, depth: int) -> Event:
         parts = [self.condition(likelihoods, first, depth)]
         while self.says("and"):
             self.advance()
             parts.append(self.condition(likelihoods, None, depth))
         return self.joined(AllOf(tuple(parts))) if len(parts) > 1 else parts[0]
 
-    def condition(self, likelihoods: bool, first: Word | None, depth: int) -> Event:
+    def condition(self, likelihoods: bool, first: PlacedWord | None, depth: int) -> Event:
         """A term, a condition in parentheses, or a negated condition."""
         if depth > DEEPEST_PARENTHESES:
             raise QuestionError(f"conditions are nested more than {DEEPEST_PARENTHESES} deep", self.text, self.word.at)
@@ -219,7 +220,7 @@ class _Parser:
         self.take(")", "',' or ')'")
         return [Term(term.name, term.test, done=True) for term in done]
 
-    def term(self, first: Word | None = None, likelihoods: bool = False) -> Term:
+    def term(self, first: PlacedWord | None = None, likelihoods: bool = False) -> Term:
         left = self.name(first)
         if self.sign in COMPARISONS:
             return self.ordered(left)
@@ -238,7 +239,7 @@ class _Parser:
             self.fail("'=', ',' or ')' (quote a name of several words)")
         return Term(left)
 
-    def name(self, first: Word | None = None) -> Name:
+    def name(self, first: PlacedWord | None = None) -> Name:
         word = first or self.take(WORD, "a name")
         if not self.takes("["):
             return Name(word)
@@ -246,7 +247,7 @@ class _Parser:
         self.take("]", "',' or ']'")
         return Name(word, tuple(index))
 
-    def value(self) -> Word:
+    def value(self) -> PlacedWord:
         """A word, which may begin with < or > as bins do: <5, >=7.5."""
         before = self.word if self.sign in COMPARISONS else None
         if before is not None:
@@ -254,7 +255,7 @@ class _Parser:
             if self.word.quoted or self.word.at > before.at + len(before.text):
                 raise QuestionError("expected a value; quote it if it contains punctuation", self.text, before.at)
         found = self.take(WORD, "a value (quoted, if it contains punctuation)")
-        return found if before is None else Word(before.text + found.text, before.at, quoted=True)
+        return found if before is None else PlacedWord(before.text + found.text, before.at, quoted=True)
 
     def one_of(self) -> OneOf:
         self.take("{", "'{' and values, as in {x, y}")
@@ -265,7 +266,7 @@ class _Parser:
     def likely(self) -> Likely:
         """{value: likelihood, ...}"""
         self.take("{")
-        found: dict[str, tuple[Word, float]] = {}
+        found: dict[str, tuple[PlacedWord, float]] = {}
         while True:
             word = self.value()
             self.take(":", "':' and a likelihood (for several values, use `in`)")

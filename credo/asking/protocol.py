@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypedDict, runtime_checkable
 
-from credo.asking.question import Members, Question
+from credo.asking.question import MemberTerm, Question
 from credo.errors import DataError
-from credo.networks.inference.sizes import SAMPLES, Method
 
 ASK_INSTEAD = {  # for models that answer no questions: what to ask instead
     "PlateNetwork": ": say which members there are: model.given(tables) answers",
@@ -55,14 +54,6 @@ class Variable(TypedDict, total=False):
     asked: bool  # whether P(name) has an answer; if not, it can only be given
 
 
-class Inference(NamedTuple):
-    """The inference options of a network."""
-
-    method: Method = "auto"
-    samples: int = SAMPLES
-    seed: int = 0
-
-
 class Adapter(Protocol):
     """How questions reach one kind of model."""
 
@@ -70,10 +61,10 @@ class Adapter(Protocol):
 
     def variables(self) -> list[Variable]: ...
 
-    def query(self, question: Question, inference: Inference) -> Any:
+    def query(self, question: Question) -> Any:
         """The answer of `credo.ask` to P, E and argmax."""
 
-    def explain(self, question: Question, inference: Inference) -> Any:
+    def explain(self, question: Question) -> Any:
         """The answer of `credo.ask` to explain."""
 
 
@@ -81,14 +72,14 @@ class Adapter(Protocol):
 class AnswersEvents(Protocol):
     """An adapter that also answers about conditions joined by or, and, not and parentheses."""
 
-    def event(self, question: Question, inference: Inference) -> Any: ...
+    def event(self, question: Question) -> Any: ...
 
 
 @runtime_checkable
 class AnswersMembers(Protocol):
     """An adapter that also answers about any, or all, of the members of a plate."""
 
-    def about_members(self, question: Question, members: Members) -> float: ...
+    def about_members(self, question: Question, members: MemberTerm) -> float: ...
 
 
 class EvidenceWeight(TypedDict):

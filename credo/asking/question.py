@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from credo.errors import QuestionError, suggest
+from credo.networks.inference.sizes import SAMPLES, Method
 from credo.networks.inference.state_index import BOOLEAN_SPELLINGS
 
 QuestionKind = Literal["P", "E", "argmax", "explain"]
 
 
 @dataclass(frozen=True)
-class Word:
+class PlacedWord:
     """A name or a value, and its position."""
 
     text: str
@@ -41,8 +42,8 @@ class Word:
 class Name:
     """A variable; or `name[one, ...]`, one of its entries."""
 
-    word: Word
-    index: tuple[Word, ...] = ()
+    word: PlacedWord
+    index: tuple[PlacedWord, ...] = ()
 
     @property
     def text(self) -> str:
@@ -61,7 +62,7 @@ class Name:
 class OneOf:
     """=, != and in."""
 
-    values: tuple[Word, ...]
+    values: tuple[PlacedWord, ...]
     negated: bool = False
 
 
@@ -83,7 +84,7 @@ class Within:
 class Likely:
     """{value: likelihood of the observation given that value}."""
 
-    weights: tuple[tuple[Word, float], ...]
+    weights: tuple[tuple[PlacedWord, float], ...]
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,21 @@ def leaves(event: Event) -> list[Term]:
 
 
 @dataclass(frozen=True)
-class Members:
+class MemberTerm:
     """any(condition, ...) or all(condition, ...): of the members of a plate whose columns have the values that follow
     the condition."""
 
     every: bool
     term: Term
     where: tuple[Term, ...] = ()
+
+
+class Inference(NamedTuple):
+    """The inference options of a network."""
+
+    method: Method = "auto"
+    samples: int = SAMPLES
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,7 +172,8 @@ class Question:
     given: tuple[Term, ...] = ()
     events: tuple[Event, ...] = ()
     given_events: tuple[Event, ...] = ()
-    members: Members | None = None
+    members: MemberTerm | None = None
+    inference: Inference = field(default_factory=Inference)  # `ask` sets it
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -209,7 +219,7 @@ def shortened(text: str, longest: int = 40) -> str:
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
-def unknown(question: Question, word: Word, what: str, known: Iterable[object]) -> QuestionError:
+def unknown(question: Question, word: PlacedWord, what: str, known: Iterable[object]) -> QuestionError:
     """An unknown name or value: the error lists known ones, and suggests what may have been meant."""
     names = [shortened(str(each), 80) for each in known]
     few = 8 if sum(map(len, names[:8])) < 160 else 2
@@ -229,10 +239,10 @@ class Values:
             self._places[str(value)] = i
         self._places |= self.also
 
-    def find(self, word: Word) -> int | None:
+    def find(self, word: PlacedWord) -> int | None:
         """
         >>> truths = Values([False, True])
-        >>> [truths.find(Word(text, 0)) for text in ("yes", "False", "1", "maybe")]
+        >>> [truths.find(PlacedWord(text, 0)) for text in ("yes", "False", "1", "maybe")]
         [1, 0, 1, None]
         """
         found = self._places.get(word.text)
@@ -268,7 +278,7 @@ class Values:
             case _:
                 raise question.error(f"give a value for {term.name}, as in {term.name}=value", term.at)
 
-    def place(self, question: Question, name: Name, word: Word) -> int:
+    def place(self, question: Question, name: Name, word: PlacedWord) -> int:
         """The index of a value; an unknown value is an error that lists the others."""
         found = self.find(word)
         if found is None:

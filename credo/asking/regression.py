@@ -10,7 +10,7 @@ from math import inf
 from typing import Any
 
 from credo.asking.beliefs import QuantityAdapter, entry_of
-from credo.asking.protocol import Inference, Variable
+from credo.asking.protocol import Variable
 from credo.asking.quantities import Quantity
 from credo.asking.question import Name, OneOf, Question, Term, Values, shortened, unknown
 from credo.data import Source
@@ -53,7 +53,7 @@ class RegressionAdapter(QuantityAdapter):
             raise unknown(question, name.index[0], f"{name.word} has no entry", self.terms)
         return Quantity(entry_of(weights, j), lambda: self.model.mode().weights[j])
 
-    def explain(self, question: Question, inference: Inference) -> Any:  # noqa: ARG002 - the protocol's
+    def explain(self, question: Question) -> Any:
         (term,) = question.asked or (None,)
         if term is None or term.name.text != self.model.target or term.test is not None:
             raise question.error(f"a regression explains its target, as in explain P({self.model.target} | ...)", 0)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from credo.asking.networks import NetworkAdapter
-from credo.asking.protocol import Inference, Variable
-from credo.asking.question import Event, Members, Name, Not, OneOf, Question, Term, Values, Word, unknown
+from credo.asking.protocol import Variable
+from credo.asking.question import Event, MemberTerm, Name, Not, OneOf, PlacedWord, Question, Term, Values, unknown
 from credo.errors import SchemaError
 from credo.networks.network import Network
 from credo.networks.templates.dynamic_network import DynamicNetwork
@@ -29,17 +29,17 @@ class SlicesAdapter:
     def variables(self) -> list[Variable]:
         return NetworkAdapter(self.net.two_slices).variables()
 
-    def query(self, question: Question, inference: Inference) -> Any:
+    def query(self, question: Question) -> Any:
         whole, net = self._unrolled(question)
-        return NetworkAdapter(net).query(whole, inference)
+        return NetworkAdapter(net).query(whole)
 
-    def explain(self, question: Question, inference: Inference) -> Any:
+    def explain(self, question: Question) -> Any:
         whole, net = self._unrolled(question)
-        return NetworkAdapter(net).explain(whole, inference)
+        return NetworkAdapter(net).explain(whole)
 
-    def event(self, question: Question, inference: Inference) -> Any:
+    def event(self, question: Question) -> Any:
         whole, net = self._unrolled(question)
-        return NetworkAdapter(net).event(whole, inference)
+        return NetworkAdapter(net).event(whole)
 
     def _unrolled(self, question: Question) -> tuple[Question, Network]:
         last = 0
@@ -66,16 +66,16 @@ class MembersAdapter:
             for name, states in self.given.network.states.items()
         ]
 
-    def query(self, question: Question, inference: Inference) -> Any:
-        return self._asked(question, lambda adapter, whole: adapter.query(whole, inference))
+    def query(self, question: Question) -> Any:
+        return self._asked(question, NetworkAdapter.query)
 
-    def explain(self, question: Question, inference: Inference) -> Any:
-        return self._asked(question, lambda adapter, whole: adapter.explain(whole, inference))
+    def explain(self, question: Question) -> Any:
+        return self._asked(question, NetworkAdapter.explain)
 
-    def event(self, question: Question, inference: Inference) -> Any:
-        return self._asked(question, lambda adapter, whole: adapter.event(whole, inference))
+    def event(self, question: Question) -> Any:
+        return self._asked(question, NetworkAdapter.event)
 
-    def about_members(self, question: Question, members: Members) -> float:
+    def about_members(self, question: Question, members: MemberTerm) -> float:
         """P(any or all of the selected members | ...)."""
         asked, states = members.term, self.given.network.states
         if asked.name.index or asked.name.text not in states:
@@ -109,19 +109,21 @@ class MembersAdapter:
                 raise question.error(str(error).rstrip("."), term.at) from None
         net, evidence = self.given.relevant([term.name.whole for term in question.terms])
         whole = _flat(question)
-        known = (Term(Name(Word(name, 0, quoted=True)), OneOf((_word(value),))) for name, value in evidence.items())
+        known = (
+            Term(Name(PlacedWord(name, 0, quoted=True)), OneOf((_word(value),))) for name, value in evidence.items()
+        )
         return ask(NetworkAdapter(net), replace(whole, given=(*whole.given, *known)))
 
 
-def _word(value: object) -> Word:
-    return Word(str(value), 0, quoted=True)
+def _word(value: object) -> PlacedWord:
+    return PlacedWord(str(value), 0, quoted=True)
 
 
 def _flat(question: Question) -> Question:
     """The question with entries as parts of plain names."""
     asked, given = (tuple(map(_whole, each)) for each in (question.asked, question.given))
     events, findings = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
-    return Question(question.text, question.kind, asked, given, events, findings)
+    return replace(question, asked=asked, given=given, events=events, given_events=findings)
 
 
 def _flat_event(event: Event) -> Event:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
@@ -64,7 +64,11 @@ class Parameter(NamedTuple):
 class Block(ABC):
     """Some columns, and how they are modelled."""
 
-    names: tuple[str, ...]
+    if TYPE_CHECKING:  # a field, or a property
+
+        @property
+        def names(self) -> tuple[str, ...]:
+            """The columns."""
 
     @property
     def counted(self) -> frozenset[Any]:
@@ -114,7 +118,11 @@ def column_labels(names: Iterable[str], derived: Derivation = "") -> list[Label]
 class Likelihood(ABC):
     """log p(cells | group) of a block's columns, for every group."""
 
-    names: tuple[str, ...]
+    if TYPE_CHECKING:  # a field, or a property
+
+        @property
+        def names(self) -> tuple[str, ...]:
+            """The columns."""
 
     @abstractmethod
     def read(self, batch: Batch) -> Any:

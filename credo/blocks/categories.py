@@ -143,7 +143,7 @@ class TableLikelihood(ScoredColumns, Tabular, LogPrior, LogEvidence, Points):
     depends: Array | None = None  # P(the column depends on the class), for averages
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
     def read(self, batch: Batch) -> Codes:

@@ -23,7 +23,7 @@ class ClassMixture(OneTerm, CountsIgnored, Hides):
     mixture: Array  # (classes, classes)
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.inner.names
 
     @property

@@ -22,7 +22,7 @@ from credo.numerics.mixture_distribution import MixtureDistribution, Poisson
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class CategoryLaw:
     """P(value | group) of a category. (groups, values)"""
 
     values: tuple[object, ...]
@@ -34,7 +34,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumberLaw:
     """p(x | group): the distribution's parameters are arrays over groups."""
 
     each: Distribution
@@ -44,7 +44,7 @@ class Numbers:
         return MixtureDistribution(weights, self.each, self.whole)
 
 
-Law = Values | Numbers
+Law = CategoryLaw | NumberLaw
 
 
 @singledispatch
@@ -56,7 +56,7 @@ def column_laws(likelihood: Likelihood) -> Mapping[str, Law]:  # noqa: ARG001 - 
 @column_laws.register
 def _(likelihood: CategoriesLikelihood) -> Mapping[str, Law]:
     pairs = zip(likelihood.columns, likelihood.shares, strict=True)
-    return {column.name: Values(column.values, shares) for column, shares in pairs if shares.shape[1]}
+    return {column.name: CategoryLaw(column.values, shares) for column, shares in pairs if shares.shape[1]}
 
 
 @column_laws.register
@@ -65,13 +65,15 @@ def _(likelihood: CountsLikelihood) -> Mapping[str, Law]:
     for name, belief, seen in zip(likelihood.names, likelihood.beliefs, likelihood.statistics, strict=True):
         if seen.n.value.any():
             bayes = likelihood.settings.estimate == "bayes"
-            found[name] = Numbers(belief.predictive() if bayes else Poisson(likelihood._rate(belief, seen)), whole=True)
+            found[name] = NumberLaw(
+                belief.predictive() if bayes else Poisson(likelihood._rate(belief, seen)), whole=True
+            )
     return found
 
 
 @column_laws.register
 def _(likelihood: ConjugateLikelihood) -> Mapping[str, Law]:
-    return {likelihood.names[0]: Numbers(likelihood.law, whole=likelihood.family.reads == "count")}
+    return {likelihood.names[0]: NumberLaw(likelihood.law, whole=likelihood.family.reads == "count")}
 
 
 @column_laws.register
@@ -88,7 +90,7 @@ def _(likelihood: NumbersLikelihood) -> Mapping[str, Law]:
         else:
             mean, variance = (part[:, j] for part in likelihood.gaussian)
             each = Normal(mean + shift, np.sqrt(variance))
-        found[likelihood.names[j]] = Numbers(each)
+        found[likelihood.names[j]] = NumberLaw(each)
     return found
 
 
@@ -104,7 +106,7 @@ def _(likelihood: JointLikelihood) -> Mapping[str, Law]:
     for at, j in enumerate(np.flatnonzero(likelihood.varying)):
         place, scale = mean[:, at] + likelihood.shift[j], np.sqrt(matrix[:, at, at])
         wide = np.isfinite(degrees).all()
-        found[likelihood.names[j]] = Numbers(StudentT(degrees, place, scale) if wide else Normal(place, scale))
+        found[likelihood.names[j]] = NumberLaw(StudentT(degrees, place, scale) if wide else Normal(place, scale))
     return found
 
 
@@ -121,7 +123,7 @@ def _(likelihood: SphericalLikelihood) -> Mapping[str, Law]:
         sd = np.sqrt(likelihood._variance(likelihood.ball))
         laws = [Normal(mean[:, j], sd + 0 * mean[:, j]) for j in range(mean.shape[1])]  # type: ignore[misc]
     shifted = zip(likelihood.names, laws, likelihood.shift, strict=True)
-    return {name: Numbers(_moved(law, float(shift))) for name, law, shift in shifted}
+    return {name: NumberLaw(_moved(law, float(shift))) for name, law, shift in shifted}
 
 
 def _of_column(scale: Array, j: int) -> Array:

@@ -37,7 +37,7 @@ class Distances(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureRows:
+class IncompleteFeatures:
     """Rows of features, NaN where one is missing: which rows have the same missing features is found once."""
 
     z: Array  # (rows, d)
@@ -151,7 +151,7 @@ class JointGaussians:
         along = None if own is None else _products(flat, flat[np.arange(len(z)), own.codes])
         return Distances(_squares(flat), along, self.log_determinant, z.shape[1])
 
-    def known_distances(self, rows: FeatureRows, own: Hard | None) -> tuple[Any, Distances]:
+    def known_distances(self, rows: IncompleteFeatures, own: Hard | None) -> tuple[Any, Distances]:
         """The rows with any known feature, and their distances."""
         parts = list(self.parts(rows, own))
         if len(parts) == 1:
@@ -166,7 +166,7 @@ class JointGaussians:
             np.concatenate([np.broadcast_to(one.d, (len(one.squared), 1)) for one in each]),
         )
 
-    def parts(self, rows: FeatureRows, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
+    def parts(self, rows: IncompleteFeatures, own: Hard | None) -> Iterator[tuple[Any, Distances]]:
         """Groups of rows and their distances. Rows without known features are excluded."""
         if rows.complete:
             yield slice(None), self.distances(rows.z, own)
@@ -226,7 +226,7 @@ class JointGaussians:
             start = end
 
     def _one_by_one(
-        self, rows: FeatureRows, chunk: Positions, some: NDArray[np.bool_], hidden: bool, own: Hard | None
+        self, rows: IncompleteFeatures, chunk: Positions, some: NDArray[np.bool_], hidden: bool, own: Hard | None
     ) -> Distances:
         """The distances of rows with different missing features: `some` are the hidden or the known ones."""
         z, own, d = rows.filled[chunk], _taken(own, chunk), (rows.z.shape[1] - rows.missing[chunk])[:, None]
@@ -314,7 +314,7 @@ class JointGaussians:
                 found[some[rows]] = self.log_density(distances._replace(d=d))
             rest = np.flatnonzero(2 * count > z.shape[1])
             left = np.where(missing[rest], np.nan, z[some[rest]])
-            for rows, distances in self.parts(FeatureRows(left), None) if len(rest) else ():
+            for rows, distances in self.parts(IncompleteFeatures(left), None) if len(rest) else ():
                 found[some[rest[rows]]] = self.log_density(distances)
             yield found
 

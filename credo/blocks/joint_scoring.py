@@ -24,7 +24,7 @@ class JointScorer(Scorer):
     likelihood: OneHotLikelihood
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.likelihood.names
 
     def term_names(self, places: Positions) -> tuple[str, ...]:

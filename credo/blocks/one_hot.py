@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from credo.blocks.block import UNSEEN_VALUES, Block, Parameter, Settings
 from credo.blocks.capabilities import CountsIgnored, Hides, Ignored, OneTerm, Scored
-from credo.blocks.joint_gaussians import FeatureRows, JointGaussians, distinct_patterns
+from credo.blocks.joint_gaussians import IncompleteFeatures, JointGaussians, distinct_patterns
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.membership import Hard, Membership
@@ -78,7 +78,7 @@ class OneHotGaussian(Block):
     def likelihood(self, evidence: Evidence, settings: Settings) -> OneHotLikelihood:
         features = evidence.schema[FEATURES].values
         values = {name: evidence.schema[name].levels for name in self.names if name in self.categories}
-        encoding = Encoding(self.names, values, {feature: i for i, feature in enumerate(features)})
+        encoding = OneHotEncoding(self.names, values, {feature: i for i, feature in enumerate(features)})
         return OneHotLikelihood(encoding, self.covariance, evidence[LABEL], settings)
 
 
@@ -127,7 +127,7 @@ def _values(batch: Batch, name: str) -> tuple[list[str], Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Encoding:
+class OneHotEncoding:
     """The features of each column."""
 
     names: tuple[str, ...]
@@ -212,19 +212,19 @@ class FeatureMoments:
         size = self.squares / max(self.n.sum(), 1.0)
         return np.flatnonzero(self.everyone[1] > 1e-14 * size)
 
-    def centred(self, cells: Array) -> FeatureRows:
+    def centred(self, cells: Array) -> IncompleteFeatures:
         """The features with any variance, about the centre."""
         z = cells - self.centre
-        return FeatureRows(z if len(self.varying) == z.shape[1] else z[:, self.varying])
+        return IncompleteFeatures(z if len(self.varying) == z.shape[1] else z[:, self.varying])
 
-    def kept_centred(self, cells: Array) -> FeatureRows:
+    def kept_centred(self, cells: Array) -> IncompleteFeatures:
         """The same, kept until other cells are asked for: in tuning, each setting scores the same rows."""
         if not self._kept or self._kept[0][0] is not cells:
             self._kept[:] = [(cells, self.centred(cells))]
         return self._kept[0][1]
 
     @cached_property
-    def _kept(self) -> list[tuple[Array, FeatureRows]]:
+    def _kept(self) -> list[tuple[Array, IncompleteFeatures]]:
         return []
 
 
@@ -232,7 +232,7 @@ class FeatureMoments:
 class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     """log p(z | class), up to a term that classes share: linear in z for a shared Σ, otherwise Student's t."""
 
-    encoding: Encoding
+    encoding: OneHotEncoding
     covariance: Literal["tied", "full"]
     moments: CrossMoments
     settings: Settings
@@ -240,7 +240,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
     known: FeatureMoments | None = None  # the summary of the moments, if it is known
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.encoding.names
 
     def read(self, batch: Batch) -> Array:
@@ -312,7 +312,7 @@ class OneHotLikelihood(OneTerm, Scored, CountsIgnored, Hides):
         rows, distances = self.gaussians.known_distances(centred, None)
         out[rows] += self.weight * self.gaussians.log_density(distances)
 
-    def left_out(self, centred: FeatureRows, own: Hard) -> Array:
+    def left_out(self, centred: IncompleteFeatures, own: Hard) -> Array:
         """log p(z | class) of rows of the evidence, each left out, under the same prior; in closed form, by a rank-one
         change of the scatter. (rows, classes)"""
         found = np.zeros((own.rows, own.groups))

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,11 @@ RowFlags = NDArray[np.bool_]
 class Scorer(ABC):
     """The terms of one block under its evidence."""
 
-    names: tuple[str, ...]
+    if TYPE_CHECKING:  # a field, or a property
+
+        @property
+        def names(self) -> tuple[str, ...]:
+            """The columns."""
 
     def term_names(self, places: Positions) -> tuple[str, ...]:
         """The names of the terms of some columns: one for each, unless they are read jointly."""

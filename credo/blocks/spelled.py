@@ -106,9 +106,9 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
         return {self.names[0]: found}
 
     @cached_property
-    def _spellings(self) -> Spellings:
+    def _spellings(self) -> EndingShares:
         words = [str(value) for value in self.levels.to_pylist()]
-        return Spellings.of(words, (self.counts > 0).T.astype(np.float64), self.block.endings, self.block.strength)
+        return EndingShares.of(words, (self.counts > 0).T.astype(np.float64), self.block.endings, self.block.strength)
 
     @cached_property
     def _masses(self) -> tuple[Array, Array, Array]:
@@ -158,7 +158,7 @@ class SpelledLikelihood(Likelihood, ByColumn, CountsIgnored, Draws):
 
 
 @dataclass(frozen=True, eq=False)
-class Spellings:
+class EndingShares:
     """P(group | spelling) / P(group) / V for endings of increasing length."""
 
     places: dict[tuple[str, str], int]  # the position of each shape and ending
@@ -170,7 +170,7 @@ class Spellings:
     strength: float
 
     @classmethod
-    def of(cls, words: Sequence[str], shown: Array, endings: int, strength: float) -> Spellings:
+    def of(cls, words: Sequence[str], shown: Array, endings: int, strength: float) -> EndingShares:
         """The spellings of words. shown: (words, groups) whether a group has a word"""
         spelt = [spelling(word, endings) for word in words]
         places: dict[tuple[str, str], int] = {}

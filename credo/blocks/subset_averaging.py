@@ -44,7 +44,7 @@ class Averaged(Independent, CountsIgnored, SharedFactor, Draws):
     part_of: tuple[Averaged, Positions] | None = None  # the whole, which computes values of all columns once
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.dependent.names
 
     @cached_property

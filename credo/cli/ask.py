@@ -73,14 +73,14 @@ def ask(file: str, questions: Sequence[str], top: int | None, as_json: bool, **i
     from credo.cli.saved import loaded
     from credo.present.answers import answer_content
     from credo.present.content import GAP, json_text
-    from credo.present.terminal import Screen, show
+    from credo.present.terminal import Terminal, show
 
     check_question_order(file, tuple(questions))
     parsed = []
     for i, text in enumerate(questions):
         with _numbered(i, questions):
             parsed.append(parse(text))
-    model, screen = loaded(file), Screen()
+    model, screen = loaded(file), Terminal()
     for i, question in enumerate(parsed):
         with _numbered(i, questions), shown_progress("asking"):
             data = answer_data(question, answered(model, question, **inference))

@@ -19,10 +19,10 @@ def demo() -> None:
     from credo.notices import quietly
     from credo.present import demo as tour
     from credo.present.content import GAP, Paragraph
-    from credo.present.terminal import Screen, show
+    from credo.present.terminal import Terminal, show
     from credo.selection.learn import learn
 
-    screen = Screen()
+    screen = Terminal()
 
     def show_step(step: tour.Step) -> None:
         title, contents = step

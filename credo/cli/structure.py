@@ -78,7 +78,7 @@ def structure(data: str, top: int, output: str | None, plot: str | None, confide
         remark(f"wrote {path}")
 
 
-def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
+def learned(table: Source, data: str, confidence: bool, **how: Any) -> LearnedStructure:
     """The network, the strength of its arrows, and their probabilities."""
     import credo
     from credo.networks.equivalence import numbered
@@ -101,10 +101,10 @@ def learned(table: Source, data: str, confidence: bool, **how: Any) -> Learned:
     size = f"{count_of(len(net.parents), 'variable')} and {count_of(arrows, 'arrow')}"
     search = chosen_search(search, len(net.parents))
     how_found = "tests of independence" if search == "pc" else f"score {task.score}, search {search}"
-    return Learned(net, strengths, sure, compelled, f"{data}: network of {size} ({how_found})")
+    return LearnedStructure(net, strengths, sure, compelled, f"{data}: network of {size} ({how_found})")
 
 
-class Learned(NamedTuple):
+class LearnedStructure(NamedTuple):
     net: Network | HybridNetwork
     strengths: dict[tuple[str, str], float]
     sure: EdgeConfidence | None

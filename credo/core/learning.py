@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce as fold
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from credo.core.folds import FoldDraw, FoldGroups
 from credo.core.labels import Label
 from credo.core.records import Surface
 from credo.core.statistics import PAIR_ROUNDING, Positions
+from credo.core.validation import Validation, summed_validation
 from credo.data import Batch, Source, cells, source
 from credo.data.tables import NO_DATA
 from credo.engines import Partition
@@ -223,24 +224,6 @@ class Weights(RowWeights):
         return (batch for partition in self.partitions(table, names) for batch in partition.batches())
 
 
-@dataclass(frozen=True, eq=False)
-class Validation:
-    """The scores of held-out rows."""
-
-    log_probabilities: Array  # (rows,)
-    folds: NDArray[np.intp]  # (rows,)
-    weights: Array  # (rows,)
-
-    @property
-    def log_loss(self) -> float:
-        """The mean of -log p(row) over the rows that aren't missing, in nats."""
-        known = ~np.isnan(self.log_probabilities)
-        return -float(np.average(self.log_probabilities[known], weights=self.weights[known]))
-
-    def __repr__(self) -> str:
-        return f"Validation({len(self.folds)} rows, {int(self.folds.max()) + 1} folds, log-loss {self.log_loss:.4f})"
-
-
 def cross_validate(
     learner: Additive, data: object, folds: int = 10, *, weight: Weight = None, seed: int = 0,
     together: FoldGroups | None = None,
@@ -249,25 +232,10 @@ def cross_validate(
     table = source(data)
     if table.sums_scores:
         job, partitions, _ = fold_job(learner, table, folds, weight, seed, _log_prob, together)
-        return summed_validation(job, partitions)
+        return summed_validation(job, partitions).instead_of_rows()
     found, _ = fold_scores(learner, table, folds, weight, seed, _log_prob, with_folds=True, together=together)
     log_prob, weights, fold_of = found
     return Validation(log_prob, fold_of, weights)
-
-
-def summed_validation(
-    job: Callable[[Batch], Any], partitions: Iterable[Partition[Batch]], left_out: bool = False
-) -> Validation:
-    """The scores of a frame's rows, summed on the workers by a job that returns log-probabilities, weights and folds.
-
-    left_out: each row is a fold
-    """
-    from credo.core.summed_scores import SummedValidation, summed_scores
-
-    found = summed_scores(job, partitions, SummedValidation, SummedValidation.of)
-    if found is None:
-        raise DataError(NO_DATA)
-    return cast("Validation", replace(found, fold_count=found.rows) if left_out else found)
 
 
 def _log_prob(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Array]:

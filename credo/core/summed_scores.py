@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
-
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 from credo import engines
 from credo.data import Batch
 from credo.engines import Partition
-from credo.numerics.exact import Array
-from credo.numerics.spread import Spread
 
 
 class Summed(Protocol):
@@ -26,12 +22,18 @@ class Summed(Protocol):
 
 
 Sums = TypeVar("Sums", bound=Summed)
+OfRows = TypeVar("OfRows")
 
 
-class WithoutRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class WithoutRows(Generic[OfRows]):
     """Summed scores: reading an attribute of single rows is an error that says so."""
 
     of_rows: ClassVar[frozenset[str]] = frozenset()
+
+    def instead_of_rows(self, **figures: object) -> OfRows:
+        """The same with these figures; typed as the scores of single rows, in whose place users get them."""
+        return cast(OfRows, replace(self, **figures))
 
     def __getattr__(self, name: str) -> Any:
         if name in self.of_rows:
@@ -60,34 +62,3 @@ def summed_scores(
     """The summed scores of all rows; None without rows. added: sums the scores of one batch"""
     found = engines.reduce(SumScores(job, added), partitions, kind.total)
     return found if found is not None and found.rows else None
-
-
-@dataclass(frozen=True, eq=False)
-class SummedValidation(WithoutRows):
-    """The scores of `Validation`, summed over rows."""
-
-    rows: int
-    n: float  # the weight of all rows
-    fold_count: int
-    loss: Spread  # of -log p(row), over the rows that aren't missing
-
-    of_rows = frozenset({"log_probabilities", "weights", "folds"})
-
-    @classmethod
-    def of(cls, log_probabilities: Array, weights: Array, folds: Any = ()) -> SummedValidation:
-        known = ~np.isnan(log_probabilities)
-        loss = Spread.of(-log_probabilities[known], weights[known])
-        return cls(len(weights), float(weights.sum()), int(np.max(folds, initial=-1)) + 1, loss)
-
-    @classmethod
-    def total(cls, parts: Sequence[SummedValidation]) -> SummedValidation:
-        loss = Spread.total([part.loss for part in parts])
-        rows, n = sum(part.rows for part in parts), sum(part.n for part in parts)
-        return cls(rows, n, max(part.fold_count for part in parts), loss)
-
-    @property
-    def log_loss(self) -> float:
-        return self.loss.known_mean
-
-    def __repr__(self) -> str:
-        return f"Validation({self.rows} rows, {self.fold_count} folds, log-loss {self.log_loss:.4f})"

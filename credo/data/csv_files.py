@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from credo import engines
 from credo.data.batches import Batch
 from credo.data.cutting import ROW_SIZE_ROWS
-from credo.data.partitions import Partition, RowCounts, Stored, grouped
+from credo.data.partitions import ReadAnywhere, RowCounts, TablePartition, grouped
 from credo.data.queries import (
     LINE_BYTES,
     Database,
@@ -70,7 +70,7 @@ class CsvFile:
 
 
 @dataclass(frozen=True, eq=False)
-class CsvRows(Stored):
+class CsvRows(ReadAnywhere):
     """The rows of some files, with columns of these types; the others are strings."""
 
     database: Database
@@ -97,10 +97,10 @@ def open_csv(paths: Sequence[Path], delimiter: str | None = None) -> tuple[dict[
     contents = [CsvRows(database, group) for group in grouped(files, lambda file: file.path.stat().st_size)]
     rows, types = RowCounts(contents), dict[str, str]()
 
-    def partitions(wanted: Sequence[str], words: Collection[str] = ()) -> Sequence[Partition]:
+    def partitions(wanted: Sequence[str], words: Collection[str] = ()) -> Sequence[TablePartition]:
         types.update(_types(contents, [name for name in wanted if name not in types and name not in words]))
         own = {name: types[name] for name in wanted if name not in words}
-        return rows.numbered([Partition(replace(content, types=own), tuple(wanted)) for content in contents])
+        return rows.numbered([TablePartition(replace(content, types=own), tuple(wanted)) for content in contents])
 
     return {file.path: file.names for file in files}, partitions
 
@@ -199,7 +199,7 @@ def _types(contents: Sequence[CsvRows], names: Sequence[str]) -> dict[str, str]:
     narrowest = dict.fromkeys(names, 0)
     for limit in (f"LIMIT {ROW_SIZE_ROWS}", ""):  # the first rows settle most columns of strings
         undecided = tuple(name for name in names if COLUMN_TYPES[narrowest[name]] != "VARCHAR")
-        rows = [Partition(replace(content, limit=limit), undecided) for content in contents if undecided]
+        rows = [TablePartition(replace(content, limit=limit), undecided) for content in contents if undecided]
         for found in engines.map(Narrowest(), rows):
             narrowest |= {name: max(narrowest[name], place) for name, place in found.items()}
     return {name: COLUMN_TYPES[place] for name, place in narrowest.items()}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from credo.data.batches import Batch
 from credo.data.frames import made_columns, of_any_rows
-from credo.data.partitions import FramePartition, Partition, PartStep
+from credo.data.partitions import FramePartition, PartStep, TablePartition
 from credo.data.sources import AddColumns, Filing, Source, first_of
 from credo.data.tables import check_names, open_table
 from credo.engines import Engine
@@ -87,7 +87,7 @@ def open_frame(frame: Any) -> Source:
             return [own.at(0, 0, None)]
         return OfFrame(own, chosen(tuple(wanted)), counts())
 
-    def template(wanted: Sequence[str]) -> Sequence[Partition]:
+    def template(wanted: Sequence[str]) -> Sequence[TablePartition]:
         return [any_partition(tuple(wanted))]
 
     return Source.of_files(tuple(labels), files, frame=DaskFrame(frame, template))
@@ -139,12 +139,12 @@ class DaskFrame:
         (own,) = self.template(wanted)
         new = {name: values for name, values in job.columns.items() if values is not None}
         meta = self.frame._meta.assign(**{name: _series(values[:0], values) for name, values in new.items()})
-        added = Added(job, of_any_rows(own).wanted, own.steps)
+        added = AddedToFrame(job, of_any_rows(own).wanted, own.steps)
         return self.frame.map_partitions(added, meta=meta, enforce_metadata=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Added:
+class AddedToFrame:
     """A pandas partition with further columns."""
 
     job: AddColumns
@@ -152,7 +152,7 @@ class Added:
     steps: tuple[PartStep, ...]
 
     def __call__(self, frame: Any, partition_info: Any = None) -> Any:
-        own = Partition(DaskRows(Computed(frame)), self.wanted, steps=self.steps)
+        own = TablePartition(DaskRows(Computed(frame)), self.wanted, steps=self.steps)
         try:
             found = made_columns(self.job, own.batches())
         except CredoError as error:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from credo.data.batches import Batch
 from credo.data.cutting import BATCH_BYTES, BATCH_ROWS, STRING_FACTOR
 from credo.data.files import FORMATS, matches
-from credo.data.partitions import Partition, RowCounts, Stored, grouped
+from credo.data.partitions import ReadAnywhere, RowCounts, TablePartition, grouped
 from credo.data.queries import opened
 from credo.data.sources import Source
 from credo.errors import DataError, counted
@@ -151,7 +151,7 @@ def _listed(folder: str, label: str | None, seen: set[tuple[int, int]]) -> list[
 
 
 @dataclass(frozen=True, eq=False)
-class Texts(Stored):
+class DocumentFiles(ReadAnywhere):
     """Some files of documents; `path` is the user's name for them."""
 
     files: Sequence[File]
@@ -177,12 +177,12 @@ def _source(found: Sequence[File], invalid: Invalid, path: str) -> Source:
     files = _readable(found, path)
     names = ("text",) if files[0].label is None else ("text", "label")
     groups = grouped(files, lambda file: Path(file.path).stat().st_size)
-    contents = [Texts(group, invalid, path, Once()) for group in groups]
+    contents = [DocumentFiles(group, invalid, path, Once()) for group in groups]
     counts = None if any(file.ending in MBOX for file in files) else [*map(len, groups)]
     rows = RowCounts(contents, counts)
     return Source.of_files(
         names,
-        lambda wanted: rows.numbered([Partition(content, tuple(wanted)) for content in contents]),
+        lambda wanted: rows.numbered([TablePartition(content, tuple(wanted)) for content in contents]),
         rows=counts and len(files),
         unnamed="text",
         advice=LABEL_ADVICE if len(names) == 1 else "",

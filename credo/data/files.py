@@ -19,7 +19,7 @@ from credo.data import partitions
 from credo.data.batches import Batch
 from credo.data.csv_files import open_csv
 from credo.data.cutting import BATCH_ROWS
-from credo.data.partitions import Content, Partition, RowCounts, Stored, grouped
+from credo.data.partitions import Content, ReadAnywhere, RowCounts, TablePartition, grouped
 from credo.data.queries import Database, compression, identifier, literal, opened, packing, path_literal, rows_of
 from credo.data.sources import Filing, Source
 from credo.data.tables import batch_of, check_names, first_line
@@ -146,7 +146,7 @@ def _check_whole(path: Path) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class JsonRows(Stored):
+class JsonRows(ReadAnywhere):
     """JSON lines: an object a line; keys that an object lacks are missing cells."""
 
     database: Database
@@ -186,7 +186,7 @@ def _size(path: Path) -> int:
 
 def _filed(contents: Sequence[Content], known: Sequence[int] | None = None) -> Filing:
     rows = RowCounts(contents, known)
-    return lambda wanted: rows.numbered([Partition(content, tuple(wanted)) for content in contents])
+    return lambda wanted: rows.numbered([TablePartition(content, tuple(wanted)) for content in contents])
 
 
 def _read_json(path: Path, options: str) -> str:
@@ -249,7 +249,7 @@ class RowRange(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParquetRows(Stored):
+class ParquetRows(ReadAnywhere):
     """Ranges of rows: DuckDB opens only their row groups."""
 
     database: Database
@@ -308,7 +308,7 @@ class ArrowPart(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrowRows(Stored):
+class ArrowRows(ReadAnywhere):
     """Record batches of Arrow files or streams."""
 
     parts: tuple[ArrowPart, ...]

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from credo.data.batches import Batch
-from credo.data.partitions import EachRow, Partition
+from credo.data.partitions import EachRow, TablePartition
 from credo.data.sources import AddColumns, Source
 from credo.errors import DataError
 
@@ -36,7 +36,7 @@ def made_columns(job: AddColumns, batches: Iterator[Batch]) -> list[Mapping[str,
     return [job(part) for part in parts]
 
 
-def of_any_rows(partition: Partition) -> Partition:
+def of_any_rows(partition: TablePartition) -> TablePartition:
     """The partition as a template for all of a frame; an error if a step has a value for each row."""
     if any(isinstance(step, EachRow) for step in partition.steps):
         raise DataError("an array can't be a column of a distributed frame: make it a column of the frame")

@@ -64,12 +64,12 @@ class PartStep(Protocol):
         """The transformed rows of a table or a partition."""
         ...
 
-    def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
+    def shared(self, partitions: Sequence[TablePartition], /) -> Sequence[TablePartition]:
         """Those partitions with this step added."""
         ...
 
 
-class Stored:
+class ReadAnywhere:
     """Content that can be read anywhere."""
 
     @property
@@ -78,7 +78,7 @@ class Stored:
 
 
 @dataclass(frozen=True, eq=False)
-class Held(Stored):
+class Held(ReadAnywhere):
     """Rows in memory."""
 
     parts: tuple[Batch, ...]
@@ -91,7 +91,7 @@ class Held(Stored):
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class TablePartition:
     """A partition: its content, and the steps after reading. Small and picklable."""
 
     content: Content
@@ -114,12 +114,12 @@ class Partition:
         """The batches, with the table's row numbers."""
         return recut(self.parts(), self.start)
 
-    def then(self, step: PartStep) -> Partition:
+    def then(self, step: PartStep) -> TablePartition:
         return replace(self, steps=(*self.steps, step))
 
 
 @dataclass(frozen=True, eq=False)
-class FramePartition(Partition):
+class FramePartition(TablePartition):
     """A partition of a DataFrame; without a row count, a template for any of its partitions."""
 
     content: FrameContent
@@ -155,7 +155,7 @@ def grouped(items: Sequence[Item], size: Callable[[Item], int]) -> list[tuple[It
     return [tuple(group) for group in groups]
 
 
-def numbered(partitions: Sequence[Partition], rows: Sequence[int]) -> list[Partition]:
+def numbered(partitions: Sequence[TablePartition], rows: Sequence[int]) -> list[TablePartition]:
     """The partitions with their row counts and starts."""
     starts = np.cumsum([0, *rows]).tolist()
     return [replace(own, start=start, rows=n) for own, start, n in zip(partitions, starts, rows, strict=False)]
@@ -167,7 +167,7 @@ class RowCounts:
     def __init__(self, contents: Sequence[Content], known: Sequence[int] | None = None) -> None:
         self._contents, self._known = contents, known
 
-    def numbered(self, partitions: Sequence[Partition]) -> Sequence[Partition]:
+    def numbered(self, partitions: Sequence[TablePartition]) -> Sequence[TablePartition]:
         """The partitions with their row counts and starts; a single one needs no count."""
         if self._known is None:
             if len(partitions) == 1:
@@ -203,10 +203,10 @@ class EachPart(ABC):
     @abstractmethod
     def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]: ...
 
-    def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
+    def shared(self, partitions: Sequence[TablePartition], /) -> Sequence[TablePartition]:
         if isinstance(partitions, OfFrame):
             changed: Any = partitions.each(lambda own: own.then(self))
-            return cast("Sequence[Partition]", changed)
+            return cast("Sequence[TablePartition]", changed)
         return [own.then(self) for own in partitions]
 
 
@@ -252,7 +252,7 @@ class EachRow(ABC):
         if start < count:
             raise DataError(self.wrong(count, str(start)))
 
-    def shared(self, partitions: Sequence[Partition], /) -> Sequence[Partition]:
+    def shared(self, partitions: Sequence[TablePartition], /) -> Sequence[TablePartition]:
         known = [own.rows for own in partitions if own.rows is not None]
         if len(partitions) == 1 and not known:
             return [partitions[0].then(self)]
@@ -298,7 +298,7 @@ class Weighted(EachRow):
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen(EachRow):
+class ChosenRows(EachRow):
     """A step that selects rows, by a flag or a number of copies for each."""
 
     values: NDArray[np.bool_] | NDArray[np.intp]

@@ -21,8 +21,8 @@ from credo import engines
 from credo.data import cells, cutting
 from credo.data.batches import Batch
 from credo.data.cutting import joined
-from credo.data.partitions import Partition, Unopened
-from credo.engines import Partition as AnyPartition
+from credo.data.partitions import TablePartition, Unopened
+from credo.engines import Partition
 from credo.engines.partitions import Engine, Loaded
 from credo.engines.remote import SPLIT_SEQUENCE
 from credo.errors import DataError
@@ -168,7 +168,7 @@ class FindEnds:
 
     sequences: Sequences
 
-    def __call__(self, unopened: Unopened[Partition]) -> Ends:
+    def __call__(self, unopened: Unopened[TablePartition]) -> Ends:
         values, head, rows = list[Any](), 0, 0
         for batch in unopened.what.batches():
             found, starts = self.sequences.runs(batch)
@@ -183,9 +183,9 @@ class FindEnds:
 class SequencePartition:
     """A partition without the end of a sequence that began before it, and with the ends of its own sequences."""
 
-    partition: Partition
+    partition: TablePartition
     skipped: int
-    more: tuple[tuple[Partition, int], ...]  # partitions after it, and how many of their first rows belong here
+    more: tuple[tuple[TablePartition, int], ...]  # partitions after it, and how many of their first rows belong here
     sequences: Sequences
 
     @property
@@ -212,7 +212,7 @@ def _rows(batches: Iterable[Batch], start: int, stop: int | None) -> Iterator[Ba
 
 def partitions_of(
     table: Source, names: Sequence[str], by: str | None, order: str | None
-) -> Iterable[AnyPartition[SequenceBatch]]:
+) -> Iterable[Partition[SequenceBatch]]:
     """The engine's work units: batches of whole sequences, or partitions of files that split no sequence."""
     if by is None and not table.lengths:
         raise DataError("name the column that identifies sequences, by=..., or give a list of tables")
@@ -249,8 +249,8 @@ def _begun(ends: Sequence[Ends], i: int) -> int:
     return ends[i].head if ends[i].values and i and ends[i].values[0] == before else 0
 
 
-def _continued(ends: Sequence[Ends], found: Sequence[Partition], i: int) -> tuple[tuple[Partition, int], ...]:
-    more: list[tuple[Partition, int]] = []
+def _continued(ends: Sequence[Ends], found: Sequence[TablePartition], i: int) -> tuple[tuple[TablePartition, int], ...]:
+    more: list[tuple[TablePartition, int]] = []
     for j in range(i + 1, len(found)):
         if begun := _begun(ends, j):
             more.append((found[j], begun))
@@ -259,7 +259,7 @@ def _continued(ends: Sequence[Ends], found: Sequence[Partition], i: int) -> tupl
     return tuple(more)
 
 
-def _check_apart(ends: Sequence[Ends], found: Sequence[Partition], by: str) -> None:
+def _check_apart(ends: Sequence[Ends], found: Sequence[TablePartition], by: str) -> None:
     """Raise an error for a sequence with rows in two partitions that aren't neighbours."""
     seen = dict[Any, int]()
     for i, own in enumerate(ends):

@@ -16,19 +16,18 @@ from credo.data.batches import Batch
 from credo.data.cutting import chunks_of, recut
 from credo.data.partitions import (
     Beside,
-    Chosen,
+    ChosenRows,
     EachRow,
     Held,
-    Partition,
     PartStep,
     Renamed,
+    TablePartition,
     Unopened,
     Weighted,
     numbered,
 )
 from credo.data.schema import other_currency
-from credo.engines import Engine
-from credo.engines import Partition as AnyPartition
+from credo.engines import Engine, Partition
 from credo.errors import DataError, SchemaError, counted, suggest
 from credo.numerics.exact import Array
 
@@ -79,7 +78,7 @@ class AddColumns(Protocol):
 
 
 PartReader = Callable[[Sequence[str]], Iterator[Batch]]
-Filing = Callable[[Sequence[str]], Sequence[Partition]]
+Filing = Callable[[Sequence[str]], Sequence[TablePartition]]
 Planned = tuple[Sequence[str], PartStep | None]  # the columns to read, and the step after reading
 
 
@@ -117,7 +116,7 @@ class Source:
         """A table of one batch."""
         return cls(batch.names, lambda wanted: iter([batch.only(wanted)]), rows=batch.rows, near=True)
 
-    def partitions(self, names: Sequence[str]) -> Iterable[AnyPartition[Batch]]:
+    def partitions(self, names: Sequence[str]) -> Iterable[Partition[Batch]]:
         """The engine's work units, in order: partitions of files, or batches of other data."""
         self.require(names)
         return recut(self.read(names)) if self.files is None else self.files(names)
@@ -128,7 +127,7 @@ class Source:
 
     def sequences(
         self, names: Sequence[str], *, by: str | None = None, order: str | None = None
-    ) -> Iterable[AnyPartition[SequenceBatch]]:
+    ) -> Iterable[Partition[SequenceBatch]]:
         """Partitions of batches that never split a sequence: rows of one value of `by` follow each other, or are one
         of several tables. They are put in order by `order`, or stay as they are."""
         from credo.data.sequences import partitions_of
@@ -203,8 +202,8 @@ class Source:
             (only,) = parts
             return replace(self, read=only.read, spelt=None, rows=rows[0], near=True)
 
-        def files(wanted: Sequence[str]) -> Sequence[Partition]:
-            return numbered([Partition(own, tuple(wanted)) for own in parts], rows)
+        def files(wanted: Sequence[str]) -> Sequence[TablePartition]:
+            return numbered([TablePartition(own, tuple(wanted)) for own in parts], rows)
 
         held = Source.of_files(self.names, files)
         return replace(self, read=held.read, files=files, spelt=None, rows=sum(rows), near=True)
@@ -229,7 +228,7 @@ class Source:
 
     def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Source:
         """Some of the rows, by a flag for each, or by the number of copies of each."""
-        return replace(self.then(lambda wanted: (wanted, Chosen(chosen))), rows=int(chosen.sum()), lengths=())
+        return replace(self.then(lambda wanted: (wanted, ChosenRows(chosen))), rows=int(chosen.sum()), lengths=())
 
     def renamed(self, new: Mapping[str, str]) -> Source:
         """With renamed columns."""
@@ -246,7 +245,7 @@ class Source:
             return parts if step is None else step.over(parts)
 
         def after(files: Filing | None) -> Filing | None:
-            def filed(wanted: Sequence[str]) -> Sequence[Partition]:
+            def filed(wanted: Sequence[str]) -> Sequence[TablePartition]:
                 needed, step = plan(wanted)
                 assert files is not None
                 found = files(needed)
@@ -319,12 +318,12 @@ class FirstRows:
 
     rows: int | None
 
-    def __call__(self, unopened: Unopened[AnyPartition[Batch]]) -> Batch | None:
+    def __call__(self, unopened: Unopened[Partition[Batch]]) -> Batch | None:
         found = next(unopened.what.batches(), None)
         return found if found is None or self.rows is None else found.slice(0, self.rows)
 
 
-def first_of(partitions: Iterable[AnyPartition[Batch]], rows: int | None) -> Batch | None:
+def first_of(partitions: Iterable[Partition[Batch]], rows: int | None) -> Batch | None:
     """The first rows of the first partition that has some, found where the partitions are opened."""
     each = (next(engines.map(FirstRows(rows), [Unopened(own)])) for own in partitions)
     return next((found for found in each if found is not None), None)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from credo.data import cutting
 from credo.data.batches import Batch
 from credo.data.frames import made_columns, of_any_rows
-from credo.data.partitions import FramePartition, Held, Partition, PartStep
+from credo.data.partitions import FramePartition, Held, PartStep, TablePartition
 from credo.data.sources import AddColumns, Filing, Source
 from credo.data.tables import batch_of, check_names
 from credo.engines import Engine
@@ -89,7 +89,7 @@ def open_frame(frame: Any) -> Source:
     def files(wanted: Sequence[str]) -> Sequence[Any]:
         return OfFrame(any_partition(wanted), chosen(tuple(wanted)), rows())
 
-    def template(wanted: Sequence[str]) -> Sequence[Partition]:
+    def template(wanted: Sequence[str]) -> Sequence[TablePartition]:
         return [any_partition(wanted)]
 
     return Source.of_files(names, files, frame=SparkFrame(frame, template, head))
@@ -148,11 +148,11 @@ class SparkFrame:
             kind = _arrow_type(values)
             schema = schema.add(name, next((own for is_one, own in TYPES.items() if is_one(kind)), "string"))
         with explained():
-            return self.frame.mapInArrow(Added(job, of_any_rows(own).wanted, own.steps), schema)
+            return self.frame.mapInArrow(AddedToBatches(job, of_any_rows(own).wanted, own.steps), schema)
 
 
 @dataclass(frozen=True, eq=False)
-class Added:
+class AddedToBatches:
     """The record batches of a partition, with further columns."""
 
     job: AddColumns

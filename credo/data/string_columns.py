@@ -108,7 +108,7 @@ class ReadOnce(EachPart):
     def over(self, parts: Iterator[Batch], /) -> Iterator[Batch]:
         total: dict[str, Spelling] = {}
         for part in parts:
-            seen = Spellings(part.names, self.missing)(part)
+            seen = SpelledColumns(part.names, self.missing)(part)
             kinds = {name: _settled(each, name in seen.lost) for name, each in seen.found.items()}
             kinds |= dict.fromkeys(self.words, "words")
             others = [name for name, each in seen.found.items() if name in total and _other_sign(each, total[name])]
@@ -150,7 +150,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Spellings:
+class SpelledColumns:
     """The spelling of a batch's string columns."""
 
     names: tuple[str, ...]
@@ -173,11 +173,11 @@ def _spellings(table: Source, names: Sequence[str], missing: tuple[object, ...])
     first = table.first(names, SPELLING_ROWS)
     if first is None:
         return Seen({name: Spelling() for name in names})
-    seen = Spellings(tuple(names), missing)(first)
+    seen = SpelledColumns(tuple(names), missing)(first)
     if not seen.undecided or first.rows == table.rows:
         return seen
     others = {name: each for name, each in seen.found.items() if each.is_words}
-    job, seen = Spellings(tuple(seen.undecided), missing), Seen({name: Spelling() for name in seen.undecided})
+    job, seen = SpelledColumns(tuple(seen.undecided), missing), Seen({name: Spelling() for name in seen.undecided})
     for own in engines.map(job, table.partitions(job.names)):
         seen += own
         if not seen.undecided:

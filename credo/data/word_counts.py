@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from credo.data.arrow_arrays import numpy_array, string_array
 from credo.data.tokens import TOKEN_PATTERN, Tokeniser
 from credo.errors import DataError
-from credo.numerics.arrays import Codes
+from credo.numerics.arrays import Codes, Integers
 
 if TYPE_CHECKING:
     from credo._kernels.text.words import Text
 
 Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 PIECE_BYTES = 8192  # of text that a kernel processes at a time, so that its output stays in the cache
@@ -61,7 +60,7 @@ class Rules(NamedTuple):
     stops: int
 
 
-class Table(NamedTuple):
+class WordTable(NamedTuple):
     """The hash table from words to numbers."""
 
     slots: Keys
@@ -71,7 +70,7 @@ class Table(NamedTuple):
     seeds: Keys
 
 
-class Counted(NamedTuple):
+class CountsSoFar(NamedTuple):
     """The counts so far, and the progress."""
 
     starts: Integers
@@ -103,7 +102,7 @@ def counted_in_python(array: pa.Array, how: Tokeniser) -> tuple[Documents, Any]:
     return documents, string_array(list(codes), kind)
 
 
-def counted_by_kernels(array: pa.Array, lowercase: bool, rules: Rules, table: Table) -> tuple[Documents, Table]:
+def counted_by_kernels(array: pa.Array, lowercase: bool, rules: Rules, table: WordTable) -> tuple[Documents, WordTable]:
     """The documents' words as numbers of the table, and the table with new words."""
     from credo._kernels.text.words import DONE, FULL, NOTHING, count_documents, new_scratch
 
@@ -111,7 +110,7 @@ def counted_by_kernels(array: pa.Array, lowercase: bool, rules: Rules, table: Ta
     lengths = text[3] - text[2]
     room = int(lengths.sum()) // (4 if rules.pairs else 8) + 64
     scratch = new_scratch(PIECE_BYTES)
-    counted = Counted(
+    counted = CountsSoFar(
         np.zeros(len(array) + 1, np.int64),
         np.empty(room, np.int32),
         np.empty(room, np.int32),
@@ -180,16 +179,18 @@ def word_characters() -> Truths:
     return found
 
 
-def empty_table(how: Tokeniser) -> tuple[Table, Rules]:
+def empty_table(how: Tokeniser) -> tuple[WordTable, Rules]:
     """A table with only the stop words, and the rules of counting."""
     seeds = np.frombuffer(bytearray(os.urandom(32)), np.uint64)
     empty = np.zeros(2, np.uint64), np.zeros((1, 2), np.uint64), np.zeros(0, np.uint8), np.zeros(2, np.int64)
     stops = [word for word in sorted(how.stop_words) if re.fullmatch(TOKEN_PATTERN, word)]
-    _, table = counted_by_kernels(pa.array(stops, pa.string()), False, Rules(True, False, 0, 0), Table(*empty, seeds))
+    _, table = counted_by_kernels(
+        pa.array(stops, pa.string()), False, Rules(True, False, 0, 0), WordTable(*empty, seeds)
+    )
     return table, Rules(not how.buckets, how.ngrams == 2, how.buckets or 0, len(stops))
 
 
-def _with_room(table: Table, counted: Counted, rules: Rules) -> tuple[Table, Counted]:
+def _with_room(table: WordTable, counted: CountsSoFar, rules: Rules) -> tuple[WordTable, CountsSoFar]:
     """Table and counts, enlarged for the words to come."""
     from credo._kernels.text.words import BYTES_TO_COME, PLACE, WORDS_TO_COME, move_slots
 
@@ -219,12 +220,12 @@ def _grown(array: NDArray[Any], size: int) -> Any:
     return grown
 
 
-def own_keys(table: Table, rules: Rules) -> Keys:
+def own_keys(table: WordTable, rules: Rules) -> Keys:
     """The keys of words that aren't stop words."""
     return table.keys[rules.stops : int(table.used[0])]
 
 
-def settled_keys(documents: Documents, table: Table, rules: Rules) -> Keys:
+def settled_keys(documents: Documents, table: WordTable, rules: Rules) -> Keys:
     """Replace the documents' numbers, in place, by codes in order of first occurrence; returns the keys by code."""
     from credo._kernels.text.vocabulary import renumber_words
 

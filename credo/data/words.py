@@ -24,8 +24,8 @@ from credo.data.word_counts import (
     NO_ALPHABET,
     Documents,
     Rules,
-    Table,
     Truths,
+    WordTable,
     ascii_letters,
     counted_by_kernels,
     counted_in_python,
@@ -203,7 +203,7 @@ class Vocabulary:
         return codes
 
     @cached_property
-    def _index(self) -> tuple[Table, Rules, Codes | None]:
+    def _index(self) -> tuple[WordTable, Rules, Codes | None]:
         """The hash table, its rules, and the codes of its numbers (None if they are equal)."""
         self._indexed, (table, rules) = True, empty_table(self.how)
         if self.how.buckets:

@@ -12,10 +12,10 @@ import cloudpickle
 import dask
 from dask.delayed import Delayed, delayed
 
-from credo.engines.dask_trees import Computed, FrameWork, Sum, frame_tree, task_of, total_of
+from credo.engines.dask_trees import Computed, FrameWork, RunSum, frame_tree, task_of, total_of
 from credo.engines.partitions import FAN_IN, SHARDS, OfFrame, Partition, Sized, pair_total, run_total, tree
 from credo.engines.remote import Done, Remote, Task, in_partition, watched
-from credo.engines.sending import Piece, packed, unpacked
+from credo.engines.sending import Placeholder, packed, unpacked
 from credo.errors import CredoError, EngineError
 
 Rows = TypeVar("Rows", bound=Sized)
@@ -30,7 +30,7 @@ WORKERS_DIED = "{} can't be computed: several workers died, perhaps for lack of 
 THREAD_SCHEDULER = "threads"  # Dask's scheduler without a cluster
 
 
-class DaskPieces(Piece):
+class DaskPieces(Placeholder):
     """The rows of a DataFrame's partitions, computed by Dask."""
 
     def __init__(self, frame: Any) -> None:
@@ -53,7 +53,7 @@ class DaskPieces(Piece):
         raise AssertionError("which partition is not said")
 
 
-class DaskPiece(Piece):
+class DaskPiece(Placeholder):
     """The rows of one of them."""
 
     def __init__(self, node: Delayed) -> None:
@@ -145,7 +145,7 @@ class Dask(Remote):
     def _sum_of_frame(self, begun: Any, partitions: OfFrame) -> Done:
         try:
             with partitions_kept():
-                whole: Sum = begun.compute(scheduler=THREAD_SCHEDULER) if self.client is None else begun.result()
+                whole: RunSum = begun.compute(scheduler=THREAD_SCHEDULER) if self.client is None else begun.result()
         except CredoError:
             raise
         except Exception as error:

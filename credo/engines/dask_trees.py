@@ -80,7 +80,7 @@ def frame_tree(frame: Any, work: FrameWork) -> Any:
     return new_collection(TreeReduce(each.expr, Adding, 0, adding, adding, {}, {}, FAN_IN))
 
 
-class Sum(NamedTuple):
+class RunSum(NamedTuple):
     """The sum of a run of partitions, or of several runs."""
 
     done: Done
@@ -94,8 +94,8 @@ class Adding:
 
     __name__ = "credo-sum"
 
-    def __call__(self, parts: Sequence[Done | Sum]) -> Sum:
+    def __call__(self, parts: Sequence[Done | RunSum]) -> RunSum:
         runs = isinstance(parts[0], Done)
-        return Sum(
-            added_runs([part.done if isinstance(part, Sum) else part for part in parts], total_of(self.sent), runs)
+        return RunSum(
+            added_runs([part.done if isinstance(part, RunSum) else part for part in parts], total_of(self.sent), runs)
         )

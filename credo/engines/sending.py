@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 
-class Piece:
+class Placeholder:
     """A placeholder, in a sent partition, for rows that an engine holds. It isn't pickled itself."""
 
 
 class _Pickler(pickle.Pickler):
     def __init__(self, stream: io.BytesIO) -> None:
         super().__init__(stream)
-        self.pieces: list[Piece] = []
+        self.pieces: list[Placeholder] = []
 
     def persistent_id(self, thing: object) -> int | None:
-        if not isinstance(thing, Piece):
+        if not isinstance(thing, Placeholder):
             return None
         self.pieces.append(thing)
         return len(self.pieces) - 1
@@ -40,7 +40,7 @@ class _Unpickler(pickle.Unpickler):
         return self.rows[place]
 
 
-def packed(partition: object) -> tuple[bytes, list[Piece]]:
+def packed(partition: object) -> tuple[bytes, list[Placeholder]]:
     """The pickled partition, and the pieces left out of it."""
     pickler = _Pickler(stream := io.BytesIO())
     pickler.dump(partition)

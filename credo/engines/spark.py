@@ -33,7 +33,7 @@ from credo.engines.remote import (
     of_pairs,
     watched,
 )
-from credo.engines.sending import Piece, packed, unpacked
+from credo.engines.sending import Placeholder, packed, unpacked
 from credo.errors import CredoError, DataError, EngineError
 
 RESULT_SCHEMA = "place long, shard long, blob binary"  # of the result of one or several partitions
@@ -41,7 +41,7 @@ WINDOW_PARTITIONS = 8 * FAN_IN  # partitions of files per Spark job
 FEW_SUMS = 2 * FAN_IN  # at most this many sums are added by the driver
 
 
-class SparkPiece(Piece):
+class SparkPiece(Placeholder):
     """A partition of a DataFrame, which can be read only where Spark has it."""
 
     def __init__(self, frame: Any, place: int) -> None:

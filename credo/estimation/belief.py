@@ -15,9 +15,10 @@ from credo import engines
 from credo.core.description import DescriptionLength, integrated_out
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.learning import Additive, Validation, Weight
+from credo.core.learning import Additive, Weight
 from credo.core.membership import Hard
 from credo.core.records import with_fields
+from credo.core.validation import Validation
 from credo.data import Batch, Source, source
 from credo.errors import DataError, EvidenceError, SchemaError, counted, suggest
 from credo.estimation.observations import LogPredictive, ObservedColumns, absent, only_column

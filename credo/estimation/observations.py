@@ -114,7 +114,7 @@ class ObservedColumns:
         return Evidence(Schema((column,)), {self.label: Part((groups, self.column), statistics)})
 
 
-class Predictive(Protocol):
+class Predicting(Protocol):
     """A belief, or a belief per group."""
 
     def log_predictive(self, batch: Batch, /) -> Array: ...
@@ -124,7 +124,7 @@ class Predictive(Protocol):
 class LogPredictive:
     """log p(observation) of each row of a batch."""
 
-    belief: Predictive
+    belief: Predicting
 
     def __call__(self, batch: Batch) -> Array:
         return self.belief.log_predictive(batch)

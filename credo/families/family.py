@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
@@ -22,7 +22,7 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from credo.core.learning import Validation
+    from credo.core.validation import Validation
     from credo.estimation.belief import Belief
 
 Rule = Literal["given", "default", "empirical"]  # the origin of a prior's hyperparameters
@@ -37,6 +37,7 @@ class HasFamily(Protocol):
     def as_family(self) -> Family: ...
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Family(Shown, ABC):
     """A prior over the parameters of a likelihood: prior + statistics = posterior, in the same family.
 
@@ -48,7 +49,7 @@ class Family(Shown, ABC):
     has_target: ClassVar[bool] = False  # whether it is a distribution of one column given the others
     parameters: ClassVar[Callable[..., Any] | None] = None  # the named tuple of several parameters
     reference: ClassVar[Mapping[str, float]] = {}  # hyperparameters of the improper reference prior, if it is allowed
-    predictive: Callable[..., Any]  # the distribution of the next observation
+    predictive: ClassVar[Callable[..., Any]]  # the distribution of the next observation
 
     @abstractmethod
     def statistics(self, x: Any, member: Membership) -> Statistics:
@@ -120,7 +121,7 @@ class Family(Shown, ABC):
 
     def group(self, k: int) -> Self:
         """One group's hyperparameters."""
-        return type(self)(*(_of_group(getattr(self, field.name), k) for field in fields(self)))  # type: ignore[arg-type]
+        return type(self)(*(_of_group(getattr(self, field.name), k) for field in fields(self)))
 
     def update(self, data: object, **how: Any) -> Belief:
         """The belief after observations or a mapping {value: count}: see Belief.update."""
@@ -176,7 +177,7 @@ class Family(Shown, ABC):
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same family with the same hyperparameters."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        names = [field.name for field in fields(self)]
         return type(self) is type(other) and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
 
     def __hash__(self) -> int:
@@ -184,7 +185,7 @@ class Family(Shown, ABC):
 
     def __repr__(self) -> str:
         names = signature(type(self)).parameters
-        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, field.name) for field in fields(self))
         pairs = (f"{name}={shown(value)}" for name, value in zip(names, values, strict=True) if value is not None)
         return f"{type(self).__name__}({', '.join(pairs)})"
 

@@ -77,7 +77,7 @@ class LinearGaussian(Family):
         return CrossMoments.of(x, member)
 
     def posterior(self, statistics: CrossMoments) -> LinearGaussian:
-        rows = _Rows.of(statistics)
+        rows = _RowSums.of(statistics)
         if ((self.shape + rows.n / 2) <= 0).any():
             free = -2 * float(self.shape.min())
             raise EvidenceError(
@@ -139,7 +139,7 @@ class LinearGaussian(Family):
         slopes = (np.linalg.pinv(scaled, hermitian=True) @ (scatter[..., :-1, -1] / size)[..., None])[..., 0] / size
         intercept = mean[..., -1] - (slopes * mean[..., :-1]).sum(-1)
         weights = np.concatenate([intercept[..., None], slopes], axis=-1)
-        return Line(weights, _Rows.of(statistics).residual(weights) / np.where(n > 0, n, np.nan))
+        return Line(weights, _RowSums.of(statistics).residual(weights) / np.where(n > 0, n, np.nan))
 
     def log_density(self, x: Array, parameters: Line) -> Array:
         expected = _with_intercept(x[:, :-1]) @ np.atleast_2d(parameters.weights).T  # (rows, groups)
@@ -195,7 +195,7 @@ class LinearGaussian(Family):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _RowSums:
     """Sums over rows z = (1, x): gram = Σzz′, target = Σzy, square = Σy²."""
 
     n: Array
@@ -204,7 +204,7 @@ class _Rows:
     square: Exact
 
     @classmethod
-    def of(cls, statistics: CrossMoments) -> _Rows:
+    def of(cls, statistics: CrossMoments) -> _RowSums:
         n, first, second = statistics.sums
         size = first.shape[-1] + 1
         whole = Exact.zeros((*n.shape, size, size))

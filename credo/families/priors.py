@@ -89,7 +89,7 @@ def default(family: Family, statistics: Any) -> Family:
     observed = np.asarray(statistics.weight) > 0
     if not family.reference or observed.sum() != 1:
         return shared
-    names = [field.name for field in fields(family)]  # type: ignore[arg-type]
+    names = [field.name for field in fields(family)]
     numbers = ((family.reference.get(name, 0.0), getattr(shared, name)) for name in names)
     if observed.all():
         return type(family)(*(alone for alone, _ in numbers))
@@ -180,7 +180,7 @@ def _start(family: Family, statistics: Any) -> Family:
     return of_counts(statistics.pooled()[0]) if isinstance(family, GammaPoisson) else family
 
 
-class Search(NamedTuple):
+class PriorSearch(NamedTuple):
     """An optimisation: its start, its bounds, and the family and the cost at a point."""
 
     first: Sequence[float]
@@ -190,7 +190,7 @@ class Search(NamedTuple):
     has_slope: bool = False  # the cost comes with its gradient
 
 
-def _search(start: Family, statistics: Any, most: float) -> Search:
+def _search(start: Family, statistics: Any, most: float) -> PriorSearch:
     free = (-25.0, 25.0)
     build: Callable[[Array], Family]
     if isinstance(start, DirichletCategorical):
@@ -218,10 +218,10 @@ def _search(start: Family, statistics: Any, most: float) -> Search:
         value = -float(np.sum((build(x).log_evidence(rows) - before) * repeats) / np.sum(repeats))
         return value if np.isfinite(value) else np.finfo(float).max
 
-    return Search(first, bounds, build, cost)
+    return PriorSearch(first, bounds, build, cost)
 
 
-def _dirichlet_search(statistics: Counts, most: float) -> Search:
+def _dirichlet_search(statistics: Counts, most: float) -> PriorSearch:
     """The search over the logs of the shares, up to a constant, and the log of their sum A.
 
     log p = Σₖ log Γ(A)/Γ(A + nₖ) + Σₖᵥ log Γ(αᵥ + nₖᵥ)/Γ(αᵥ). Empty cells contribute 0; equal cells are computed once.
@@ -248,7 +248,7 @@ def _dirichlet_search(statistics: Counts, most: float) -> Search:
 
     common = np.log1p(np.bincount(level, alike * n, levels))
     first = [*(common - common.mean()), float(np.clip(np.log(levels), -most, most))]
-    return Search(first, [*[(-25.0, 25.0)] * levels, (-most, most)], _dirichlet, cost, has_slope=True)
+    return PriorSearch(first, [*[(-25.0, 25.0)] * levels, (-most, most)], _dirichlet, cost, has_slope=True)
 
 
 def _distinct(statistics: Any) -> tuple[Any, Array]:

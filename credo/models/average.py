@@ -207,7 +207,7 @@ class ModelAverage(ClassPredictor):
             )
         weights, logs = Weights.of(weight), list[list[float]]()
         names = self.needs(table.without(weight))
-        for kept, own in engines.map(Members(self, weights.of_a_row), weights.partitions(table, names)):
+        for kept, own in engines.map(ClassOfRows(self, weights.of_a_row), weights.partitions(table, names)):
             for row in range(own.rows):
                 one = Source.of_batch(kept.slice(row, 1).only(names))
                 less = [model.forget(one, weight=float(own.weight[row])) for model in self.models]
@@ -262,7 +262,7 @@ class ModelAverage(ClassPredictor):
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class ClassOfRows:
     """The job of one batch: its rows that have a class and a weight, and which class."""
 
     model: ModelAverage

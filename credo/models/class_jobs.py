@@ -48,17 +48,17 @@ class LogJoint:
     model: Classifier
 
     def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
-        return self.model._added_up(batch, base=True)
+        return self.model.terms.log_joint(batch.filled(self.model.views), base=True)
 
 
 @dataclass(frozen=True, eq=False)
-class LogProb:
+class RowLogProb:
     """log p(row), untuned."""
 
     model: Classifier
 
     def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
-        found, ignored = self.model._added_up(batch, base=True)
+        found, ignored = LogJoint(self.model)(batch)
         return np.logaddexp.reduce(found, axis=1), ignored
 
 
@@ -86,7 +86,7 @@ class LogProbabilities:
 
 
 @dataclass(frozen=True, eq=False)
-class MostProbable:
+class MostProbableClass:
     """The code of the most probable class."""
 
     model: ClassPredictor
@@ -136,7 +136,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredClasses:
     """For labelled rows: log P(class | row), the class, and the weight."""
 
     model: ClassPredictor
@@ -160,7 +160,7 @@ class Prints:
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class ClassDistances:
     """The Mahalanobis distance of each row from each class mean."""
 
     model: GaussianDiscriminant

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +25,15 @@ from credo.models.class_jobs import (
     LeastLoss,
     LeftOut,
     LogProbabilities,
-    MostProbable,
+    MostProbableClass,
     Placed,
     Prints,
     Probabilities,
-    Scored,
+    ScoredClasses,
     WithProbabilities,
 )
 from credo.models.class_reader import ClassReader, Shares
-from credo.models.explaining import Reasons, Step, TextContributions
+from credo.models.explaining import QuestionStep, Reasons, TextContributions
 from credo.models.known_columns import add_ignored
 from credo.models.loss_matrix import Loss, loss_matrix
 from credo.models.metrics import Scores, fold_ratio
@@ -95,9 +94,9 @@ class ClassPredictor(ClassReader, ABC):
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         job = LeftOut(self, weights.of_a_row)
         if table.sums_scores:
-            added: Any = self._summed(job, partitions)
+            added = self._summed(job, partitions)
             self._check_rows(added.class_weights)
-            return cast("Scores", replace(added, how=how, held_out_ratio=fold_ratio(added.rows)))
+            return added.instead_of_rows(how=how, held_out_ratio=fold_ratio(added.rows))
         codes, row_weights, found = list[Codes](), list[Array](), Stacked()
         for log_shares, own, mass in engines.map(job, partitions):
             found.add(log_shares, table.rows)
@@ -217,9 +216,9 @@ class ClassPredictor(ClassReader, ABC):
         if (table := self.opened(data)).frame is not None:
             from credo.models.frame_columns import of_classes
 
-            frame: NDArray[Any] = of_classes(table, self._present(table), MostProbable(self), self.classes)
+            frame: NDArray[Any] = of_classes(table, self._present(table), MostProbableClass(self), self.classes)
             return frame
-        return self._named(self._collected(table, MostProbable(self), width=1)[:, 0].astype(np.intp))
+        return self._named(self._collected(table, MostProbableClass(self), width=1)[:, 0].astype(np.intp))
 
     def _named(self, codes: NDArray[np.intp]) -> NDArray[Any]:
         return _array_of(self.classes)[codes]
@@ -283,9 +282,9 @@ class ClassPredictor(ClassReader, ABC):
         scores: all figures, but no single rows."""
         table, weights = self._labelled(data, target), Weights.of(weight)
         partitions = weights.partitions(table, self.needs(table.without(weight)))
-        job = Scored(self, weights.of_a_row)
+        job = ScoredClasses(self, weights.of_a_row)
         if table.sums_scores:
-            return cast("Scores", self._summed(job, partitions))
+            return self._summed(job, partitions).instead_of_rows()
         found, codes, row_weights = zip(*engines.map(job, partitions), strict=True)
         truth = np.concatenate(codes).astype(np.intp)
         if not len(truth):
@@ -323,7 +322,7 @@ class ClassPredictor(ClassReader, ABC):
         """For a batch of one row: the words' weights for the first class against the second, by text column."""
         return {}
 
-    def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:  # noqa: ARG002
+    def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[QuestionStep, ...]:  # noqa: ARG002
         """For a batch of one row: the steps of a model that asks about one column after another."""
         return ()
 

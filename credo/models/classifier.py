@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo.blocks.block import UNSEEN_VALUES, Likelihood
+from credo.blocks.block import UNSEEN_VALUES
 from credo.blocks.capabilities import ByColumn, Draws, Ignored, LeavesOut, read_counting_ignored
 from credo.core.description import DescriptionLength
 from credo.core.evidence import Evidence
@@ -20,8 +21,7 @@ from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
 from credo.data.cells import instants
 from credo.errors import DataError, EvidenceError, check_seed
-from credo.models.class_jobs import LogJoint, LogProb, to_log_shares
-from credo.models.conditional import add_log_likelihoods
+from credo.models.class_jobs import LogJoint, RowLogProb, to_log_shares
 from credo.models.description_length import classifier_evidence, classifier_length
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.explaining import Reasons, TextContributions
@@ -41,18 +41,27 @@ if TYPE_CHECKING:
 IMPOSSIBLE_WITHOUT = "row {} is impossible under every class without {}: use estimate='bayes' or 'mean'"
 
 
-class WithoutEach(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class RowsLeftOut:
     """Learned rows, each left out in turn, and log P(class) without it."""
 
+    batch: Batch
     own: Hard
+    alone: NDArray[np.intp]  # rows that are the only ones of their class
     log_prior: Array  # (rows, classes)
+
+    def log_shares(self, log_joint: Array) -> Array:
+        """log P(class | row), in place; NaN at the class of a row that is alone in it."""
+        if (row := _to_shares_but(log_joint, self.alone, self.own.codes)) >= 0:
+            raise EvidenceError(IMPOSSIBLE_WITHOUT.format(self.batch.number(row), "itself"))
+        return log_joint
 
 
 class Classifier(Labelled):
     """P(class | row) ∝ P(class) p(columns | class), a generative classifier."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "class_weights_left_out", "log_prior_left_out", "structure_bits", "terms_by_column",
+        "class_weights_left_out", "log_prior_left_out", "scoring", "structure_bits", "terms_by_column",
     )  # fmt: skip
 
     @property
@@ -82,7 +91,7 @@ class Classifier(Labelled):
         if table.frame is not None:
             from credo.models.frame_columns import numbers
 
-            frame: Array = numbers(table, self._present(table), LogProb(self), "log_prob")
+            frame: Array = numbers(table, self._present(table), RowLogProb(self), "log_prob")
             return frame
         return self._log_prob_here(table)
 
@@ -92,33 +101,11 @@ class Classifier(Labelled):
 
     def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         """log P(class, row) up to a constant per row, and the ignored cells."""
-        batch = batch.filled(self.views)
-        out, ignored = self._added_up(batch, count_ignored=count_ignored)
-        return self._concluded(out, self._begun(self.terms.log_prior), self._worth(batch)), ignored
+        return self.terms.log_joint(batch.filled(self.views), count_ignored=count_ignored)
 
-    def _added_up(self, batch: Batch, *, base: bool = False, count_ignored: bool = True) -> tuple[Array, Ignored]:
-        """log P(class) + Σ log p(block | class). (rows, classes)"""
-        out = np.repeat(self._begun(self.terms.log_prior)[None], batch.rows, axis=0)
-        each = (likelihood for _, likelihood in self.terms.likelihoods)
-        return out, add_log_likelihoods(each, batch.filled(self.views), out, base=base, count_ignored=count_ignored)
-
-    def _begun(self, log_prior: Array) -> Array:
-        """The prior term of the sum: log P(class)."""
-        return log_prior
-
-    def _worth(self, batch: Batch, own: Hard | None = None) -> Array | None:  # noqa: ARG002 - a tuning may discount
-        """The weight of each row's evidence, if below 1. (rows, 1)"""
-        return None
-
-    def _concluded(
-        self,
-        log_joint: Array,
-        begun: Array,  # noqa: ARG002 - what a tuning goes by
-        worth: Array | None,  # noqa: ARG002
-        left_out: WithoutEach | None = None,  # noqa: ARG002
-    ) -> Array:
-        """The final log-scores, from the sum of all terms. (rows, classes)"""
-        return log_joint
+    def scoring(self, batch: Batch) -> Callable[[Array], Array]:  # noqa: ARG002 - a tuning discounts missing cells
+        """log P(class | row) up to a constant, as a function of Σ log p(block | class), for the rows of a batch."""
+        return partial(np.add, self.terms.log_prior)
 
     def impossible(self, batch: Batch) -> str:
         """The error for a row that no class allows, naming the cells."""
@@ -169,30 +156,19 @@ class Classifier(Labelled):
         return n
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
-        batch, own = self.members(batch, weights)
-        batch = batch.filled(self.views)
-        log_prior = self.log_prior_left_out(own)
-        unknown = self._alone(own)
-        if len(unknown):
-            log_prior = _impossible(log_prior.copy(), unknown, own.codes)
-        begun = self._begun(log_prior)
-        out = begun.copy()
-        for form, likelihood in self.terms.likelihoods:
-            self._add_left_out(form, likelihood, batch, own, out)
-        out = self._concluded(out, begun, self._worth(batch, own), WithoutEach(own, log_prior))
-        if (row := _to_shares_but(out, unknown, own.codes)) >= 0:
-            raise EvidenceError(IMPOSSIBLE_WITHOUT.format(batch.number(row), "itself"))
-        return out, own
+        rows = self._rows_left_out(weights, batch)
+        out = rows.log_prior.copy()
+        for _, likelihood in self.terms.likelihoods:
+            LeavesOut.needed(likelihood).add_left_out(likelihood.read(rows.batch), rows.own, out)
+        return rows.log_shares(out), rows.own
 
-    def _add_left_out(
-        self,
-        form: str,  # noqa: ARG002 - what tuning goes by
-        likelihood: Likelihood,
-        batch: Batch,
-        own: Hard,
-        out: Array,
-    ) -> None:
-        LeavesOut.needed(likelihood).add_left_out(likelihood.read(batch), own, out)
+    def _rows_left_out(self, weights: RowWeights, batch: Batch) -> RowsLeftOut:
+        """The labelled rows of a batch."""
+        batch, own = self.members(batch, weights)
+        log_prior, alone = self.log_prior_left_out(own), self._alone(own)
+        if len(alone):
+            log_prior = _impossible(log_prior.copy(), alone, own.codes)
+        return RowsLeftOut(batch.filled(self.views), own, alone, log_prior)
 
     def plot(self, columns: Sequence[str] | None = None) -> Figure:
         """The distribution of each column in each class: of the named columns, or of the most important ones;
@@ -224,9 +200,8 @@ class Classifier(Labelled):
         table, together, how, held_out_ratio = drawn.table, drawn.together, self._held(drawn.how), fold_ratio(folds)
         if table.sums_scores:
             job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, together)
-            return cast(
-                "Scores", replace(self._summed(FoldShares(job), partitions), how=how, held_out_ratio=held_out_ratio)
-            )
+            added = self._summed(FoldShares(job), partitions)
+            return added.instead_of_rows(how=how, held_out_ratio=held_out_ratio)
         (log_joint, codes, weights), _ = fold_scores(self, table, folds, weight, seed, _scored, together=together)
         log_shares, truth, weights = _shares_of_fold(log_joint, codes, weights, 1)
         own = drawn.codes(weight, len(truth))

@@ -13,7 +13,7 @@ from credo.blocks.numbers.independent_likelihood import NumbersLikelihood
 from credo.blocks.numbers.spherical import SphericalLikelihood
 from credo.errors import EvidenceError, PriorError, SchemaError, suggest
 from credo.families.normal_inverse_wishart import Covariance
-from credo.models.class_jobs import Distances
+from credo.models.class_jobs import ClassDistances
 from credo.models.class_reader import Shares
 from credo.models.classifier import PlainClassifier
 from credo.models.form_blocks import blocks_of, with_covariance
@@ -72,7 +72,7 @@ class GaussianDiscriminant(PlainClassifier):
 
     def mahalanobis(self, data: object) -> Array:
         """The Mahalanobis distance √((x - μ)′Σ⁻¹(x - μ)) of each row from each class mean. (rows, classes)"""
-        return self._found(data, Distances(self), "distance to {}")
+        return self._found(data, ClassDistances(self), "distance to {}")
 
     def _numbers(self) -> JointLikelihood | SphericalLikelihood | NumbersLikelihood:
         for form, likelihood in self.terms.likelihoods:

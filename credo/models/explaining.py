@@ -50,7 +50,7 @@ class WordContribution(NamedTuple):
 TextContributions = dict[str, tuple[WordContribution, ...]]  # by text column
 
 
-class Step(NamedTuple):
+class QuestionStep(NamedTuple):
     """A step of a path, as down a tree: the question, the row's answer, and its weight of evidence."""
 
     column: str
@@ -72,7 +72,7 @@ class Explanation(Shown):
     unit: str = "nats"
     words: TextContributions = field(default_factory=dict)  # by text column, the strongest first
     unseen: frozenset[str] = frozenset()  # columns with unseen values, which are ignored
-    steps: tuple[Step, ...] = ()  # if the model asks about one column after another: prior + steps = log-odds
+    steps: tuple[QuestionStep, ...] = ()  # if the model asks about one column after another: prior + steps = log-odds
     shares: tuple[float, ...] = field(default=(), repr=False)  # P(class | row) of all classes
 
     @property
@@ -223,7 +223,7 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
     table = source(data)
     total, seen = dict.fromkeys(model.views, 0.0), 0
     stride = max(1, int(model.n // max(100, min(rows, HIDDEN_CELLS // len(model.views)))))
-    for moved, kept in engines.map(Moved(model, stride), table.partitions(model._present(table))):
+    for moved, kept in engines.map(ContributionSums(model, stride), table.partitions(model._present(table))):
         for name, size in moved.items():
             total[name] += size
         seen += kept
@@ -231,7 +231,7 @@ def contributions(model: Classifier, data: object, rows: int) -> dict[str, float
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class ContributionSums:
     """The change of the log-odds when a column's cells are hidden, summed over some of a batch's rows, and the number
     of rows."""
 
@@ -243,15 +243,15 @@ class Moved:
         if not kept.rows:
             return {}, 0
         whole, hidden = _all_terms(model, kept)
-        begun, worth = model._begun(model.terms.log_prior), model._worth(kept.filled(model.views))
-        log_joint = model._concluded(begun + whole, begun, worth)
+        score = model.scoring(kept.filled(model.views))
+        log_joint = score(whole)
         first, second = np.argsort(-log_joint, axis=1)[:, :2].T
         each, total = np.arange(kept.rows), dict[str, float]()
         for name in hidden:
             if np.isfinite(gone := sum(hidden[name], np.zeros_like(whole))).all():
-                without = model._concluded(begun + whole - gone, begun, worth)
+                without = score(whole - gone)
             else:  # a row that is impossible with the cell may be possible without it
-                without = model._concluded(begun + _all_terms(model, kept.without(name))[0], begun, worth)
+                without = score(_all_terms(model, kept.without(name))[0])
             with np.errstate(invalid="ignore"):
                 apart = log_joint - without
             moved = apart[each, first] - apart[each, second]

@@ -87,7 +87,7 @@ class OfNumbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Filled:
+class FilledColumns:
     """The frame's columns with missing cells filled in, from a job that gives an Arrow table."""
 
     job: Callable[[Batch], Any]
@@ -105,7 +105,7 @@ class Filled:
 
 def filled(table: Source, job: Callable[[Batch], Any], names: Sequence[str]) -> Any:
     """The frame with missing cells of those columns filled in; the columns keep their types."""
-    return with_columns(table, table.names, Filled(job, tuple(names)))
+    return with_columns(table, table.names, FilledColumns(job, tuple(names)))
 
 
 def numbers(table: Source, wanted: Sequence[str], job: Job, name: str = PREDICTED) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from credo.blocks.block import Block, Likelihood, Settings
-from credo.blocks.capabilities import Independent, LeavesOut, Limits, Prunes
+from credo.blocks.capabilities import Ignored, Independent, LeavesOut, Limits, Prunes
 from credo.blocks.numbers.independent import Numbers
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, UNLABELLED, Label
@@ -21,7 +21,7 @@ from credo.data.schema import Column
 from credo.errors import EvidenceError
 from credo.families import dirichlet
 from credo.models.class_evidence import ClassEvidence, labelled_rows, labelled_table
-from credo.models.conditional import Conditional, likelihood_of
+from credo.models.conditional import Conditional, add_log_likelihoods, likelihood_of
 from credo.models.forms import CELL_FORMS, TEXT_FORMS, Kinds, Views, kind_of_form
 from credo.notices import tell
 from credo.numerics.exact import Array
@@ -259,3 +259,16 @@ class Terms:
 
     likelihoods: tuple[tuple[str, Likelihood], ...]
     log_prior: Array  # (classes,)
+
+    def log_joint(self, batch: Batch, *, base: bool = False, count_ignored: bool = True) -> tuple[Array, Ignored]:
+        """log P(class) + Σ log p(block | class), up to a constant per row unless `base`; and the ignored cells. (rows,
+        classes)"""
+        return self.added_to(self.log_prior, batch, base=base, count_ignored=count_ignored)
+
+    def added_to(
+        self, start: Array, batch: Batch, *, base: bool = False, count_ignored: bool = True
+    ) -> tuple[Array, Ignored]:
+        """The same with another first term than log P(class)."""
+        out = np.repeat(start[None], batch.rows, axis=0)
+        each = (likelihood for _, likelihood in self.likelihoods)
+        return out, add_log_likelihoods(each, batch, out, base=base, count_ignored=count_ignored)

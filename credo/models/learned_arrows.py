@@ -12,7 +12,7 @@ import pyarrow as pa
 from credo import engines
 from credo.blocks.dependence.cells import Cuts, bins_of
 from credo.blocks.dependence.likelihood import DependenceLikelihood
-from credo.blocks.dependence.parents import Structure, fitting
+from credo.blocks.dependence.parents import ColumnParents, fitting
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.membership import Codes, Hard
 from credo.data import Batch, Source
@@ -30,10 +30,10 @@ class LearnedArrows:
     search: str
     most: int  # columns that are parents of a column
 
-    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> Structure:  # noqa: ARG002
+    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> ColumnParents:  # noqa: ARG002
         return self.of(codes, own)
 
-    def of(self, codes: Codes, own: Hard) -> Structure:
+    def of(self, codes: Codes, own: Hard) -> ColumnParents:
         """codes: of cells, -1 where one is missing. (rows, columns)"""
         from credo.networks.structure.learn import learn_structure
 
@@ -47,7 +47,7 @@ class LearnedArrows:
         sizes = [len(np.unique(codes[:, j])) + 1 for j in range(columns)]
         above = [[int(each) for each in found[str(j)] if each != CLASS_NODE] for j in range(columns)]
         parents = tuple(fitting(each, self.most, j, sizes, own.groups) for j, each in enumerate(above))
-        return Structure(parents, frozenset(j for j in range(columns) if CLASS_NODE not in found[str(j)]))
+        return ColumnParents(parents, frozenset(j for j in range(columns) if CLASS_NODE not in found[str(j)]))
 
 
 def coded_rows(table: Source, target: str, names: Sequence[str], cuts: Cuts, weight: Weight) -> tuple[Codes, Hard]:

@@ -17,7 +17,7 @@ from credo.numerics.spread import Spread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SummedScores(WithoutRows, ScoreFigures):
+class SummedScores(WithoutRows[Scores], ScoreFigures):
     """The figures of `Scores`, without the rows.
 
     >>> log_probabilities = np.log([[0.8, 0.2], [0.4, 0.6]])

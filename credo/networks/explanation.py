@@ -16,7 +16,7 @@ from credo.networks.inference.sizes import exact_only
 if TYPE_CHECKING:
     from credo.networks.graphical_model import GraphicalModel
     from credo.networks.inference.findings import Given
-    from credo.networks.inference.potentials import Integers
+    from credo.numerics.arrays import Integers
     from credo.numerics.exact import Array
 
 

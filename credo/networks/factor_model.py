@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from credo.networks.inference.findings import Findings, Given
     from credo.networks.inference.joint_table import JointTable
     from credo.networks.inference.node_weighting import NodeWeighting
-    from credo.networks.inference.potentials import Flags, Potentials
+    from credo.networks.inference.potentials import Potentials
     from credo.networks.inference.trees import Trees
+    from credo.numerics.arrays import Flags
 
 WHOLE_NETWORK_METHODS = ("forward", "loopy")  # methods that don't answer each connected component separately
 

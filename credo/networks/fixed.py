@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn, TypeVar
 
 Key = TypeVar("Key")
@@ -31,14 +31,15 @@ class Fixed(dict[Key, Value]):
         return self
 
 
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class FixedRecord:
     """A frozen dataclass whose constructor isn't the generated one."""
 
     def _set(self, *values: object) -> None:
         """Set all fields, in order."""
-        for field, value in zip(fields(self), values, strict=True):  # type: ignore[arg-type]
+        for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, Fixed(value) if type(value) is dict else value)
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields alone: derived values, such as compiled trees, are large and hold locks."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from credo.networks.explanation import QueryExplanation
     from credo.networks.inference.estimate import Total
     from credo.networks.inference.findings import Given
-    from credo.networks.inference.potentials import Flags, Integers
     from credo.networks.information import InformationGains
+    from credo.numerics.arrays import Flags, Integers
     from credo.numerics.exact import Array
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from credo.core.description import DescriptionLength
-    from credo.core.learning import Validation, Weight
+    from credo.core.learning import Weight
+    from credo.core.validation import Validation
     from credo.estimation.belief import Belief
     from credo.networks.answers import Posterior
     from credo.networks.average import NetworkAverage

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
 from credo.core.folds import FoldDraw, FoldGroups
-from credo.core.learning import RowWeights, Validation, Weights, cross_validate, summed_validation
-from credo.core.summed_scores import SummedValidation, summed_scores
+from credo.core.learning import RowWeights, Weights, cross_validate
+from credo.core.summed_scores import summed_scores
+from credo.core.validation import SummedValidation, Validation, summed_validation
 from credo.data import Batch, Source, source
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
@@ -94,7 +95,7 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
     job = LeaveOutOfTables(learner, weights.of_a_row)
     if table.sums_scores:
-        return summed_validation(job, partitions, left_out=True)
+        return summed_validation(job, partitions, left_out=True).instead_of_rows()
     found = [*engines.map(job, partitions)]
     logs, own = (np.concatenate([np.empty(0), *each]) for each in zip(*found, strict=True))
     return Validation(logs, np.arange(len(logs)), own)
@@ -159,17 +160,15 @@ def _refitted(
         raise DataError(f"{folds} folds need at least {folds} rows")
     cells = table.without(weight)
     start = type(bare)(bare.parents)  # without tables: the uniform tables of no rows are a fixed point of EM
-    scored = list[Array | SummedValidation]()
+    logs, sums = np.empty(len(held)), list[SummedValidation]()
     for k in range(folds):
         with nullcontext() if k == 0 else quietly():  # the notices of one fold hold for all
             fitted = bare._updated(cells.where(held != k), own[held != k], hidden, how, start)
-            scored.append(_scored_fold(fitted, cells.where(held == k), own[held == k]))
-    if table.sums_scores:
-        return cast("Validation", replace(SummedValidation.total(scored), fold_count=folds))  # type: ignore[arg-type]
-    logs = np.empty(len(held))
-    for k, of_fold in enumerate(scored):
-        logs[held == k] = of_fold
-    return Validation(logs, held, own)
+            if table.sums_scores:
+                sums.append(_summed_fold(fitted, cells.where(held == k), own[held == k]))
+            else:
+                logs[held == k] = fitted._log_prob_here(cells.where(held == k))
+    return SummedValidation.total(sums).instead_of_rows(fold_count=folds) if sums else Validation(logs, held, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +183,7 @@ class FoldsAndWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredRows:
+class RowScores:
     """The job of one batch: log P(row) of each row, and its weight."""
 
     score: ScoreRows
@@ -194,14 +193,12 @@ class ScoredRows:
         return self.score(batch).answer, self.weights.of_rows(batch)
 
 
-def _scored_fold(fitted: Network, table: Source, weight: Array) -> Array | SummedValidation:
-    """log P(row) of a fold's rows; for a Dask or Spark frame, summed on the workers."""
-    if not table.sums_scores:
-        return fitted._log_prob_here(table)
+def _summed_fold(fitted: Network, table: Source, weight: Array) -> SummedValidation:
+    """The scores of a fold's rows of a Dask or Spark frame, summed on the workers."""
     if fitted._weighting("auto", ROW_SAMPLES, 0) is not None:
         return SummedValidation.of(fitted._log_prob_here(table), weight)
     table, names, fallback = queried_rows(fitted, known_columns(table, fitted.states), "auto", ROW_SAMPLES, 0)
     weights = Weights.of(weight)
-    job = ScoredRows(ScoreRows(fitted, tuple(names), fallback), weights.of_a_row)
+    job = RowScores(ScoreRows(fitted, tuple(names), fallback), weights.of_a_row)
     found = summed_scores(job, weights.partitions(table, names), SummedValidation, SummedValidation.of)
     return SummedValidation.of(np.empty(0), np.empty(0)) if found is None else found

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]  # the position of a group or level; -1 where it is missing
-Positions = NDArray[np.intp]
-
+from credo._kernels.arrays import Array as Array
+from credo._kernels.arrays import Codes as Codes
+from credo._kernels.arrays import Flags as Flags
+from credo._kernels.arrays import Integers as Integers
+from credo._kernels.arrays import Positions as Positions
 
 SHORT_AXIS = 12  # length of an axis, up to which a loop over it is faster than NumPy's reduction
 
 
-def over_short(ufunc: np.ufunc, x: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+def over_short(ufunc: np.ufunc, x: Array, axis: int = -1) -> Array:
     """A ufunc's reduction over an axis, which is kept with length 1; fast for a short axis, such as few classes.
 
     >>> over_short(np.add, np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).tolist()
@@ -27,7 +28,7 @@ def over_short(ufunc: np.ufunc, x: NDArray[np.float64], axis: int = -1) -> NDArr
     return np.asarray(found)
 
 
-def less_mean(x: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+def less_mean(x: Array, axis: int = -1) -> Array:
     """The values minus their mean over a short axis, such as that of classes."""
     return np.asarray(x - over_short(np.add, x, axis) / x.shape[axis])
 
@@ -43,10 +44,10 @@ class Stacked:
     """
 
     def __init__(self) -> None:
-        self._parts: list[NDArray[np.float64]] = []
+        self._parts: list[Array] = []
         self._rows, self._filled = np.empty((0, 0)), 0
 
-    def add(self, part: NDArray[np.float64], rows: int | None) -> None:
+    def add(self, part: Array, rows: int | None) -> None:
         if rows is None:
             self._parts.append(part)
             return
@@ -55,7 +56,7 @@ class Stacked:
         self._rows[self._filled : self._filled + len(part)] = part
         self._filled += len(part)
 
-    def whole(self, empty: tuple[int, int]) -> NDArray[np.float64]:
+    def whole(self, empty: tuple[int, int]) -> Array:
         """All rows so far; an array of the shape `empty`, if there are none."""
         if self._filled:
             return self._rows[: self._filled]

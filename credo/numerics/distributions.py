@@ -33,6 +33,7 @@ def floats(*values: ArrayLike) -> Iterator[Array]:
     return (np.asarray(value, dtype=np.float64) for value in values)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Distribution(ABC):
     """A distribution of a number, or of several where the parameters are arrays."""
 
@@ -84,7 +85,7 @@ class Distribution(ABC):
         return np.asarray(self.quantile(uniform))
 
     def __repr__(self) -> str:
-        values = (f"{field.name}={shown(getattr(self, field.name))}" for field in fields(self))  # type: ignore[arg-type]
+        values = (f"{field.name}={shown(getattr(self, field.name))}" for field in fields(self))
         return f"{type(self).__name__}({', '.join(values)})"
 
     def _repr_html_(self) -> str:

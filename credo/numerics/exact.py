@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from credo._kernels.arrays import Array as Array
+from credo._kernels.arrays import Integers
 from credo._kernels.core.sums import add_pairs_at
 from credo.errors import EvidenceError
-
-Array = NDArray[np.float64]
-Cells = NDArray[np.int64]
 
 GATHERED_CELLS = 2**17  # cells up to which parts are copied together, for one call of a kernel instead of many
 SPLIT = 134217729.0  # 2²⁷ + 1 splits a float into two halves whose products are exact
@@ -131,7 +130,7 @@ class Exact:
         return Exact(np.where(chosen, self.high, other.high), np.where(chosen, self.low, other.low))
 
     @classmethod
-    def gather(cls, parts: Sequence[Exact], cells: Sequence[Cells], size: int) -> Exact:
+    def gather(cls, parts: Sequence[Exact], cells: Sequence[Integers], size: int) -> Exact:
         """A sum of `size` rows, to which each part adds its rows at its distinct cells."""
         total = cls.zeros((size, math.prod(parts[0].shape[1:])))
         few = sum(map(len, cells)) * total.shape[1] <= GATHERED_CELLS
@@ -193,7 +192,7 @@ class Largest:
         return Largest(np.take(self.value, positions, axis))
 
     @classmethod
-    def gather(cls, parts: Sequence[Largest], cells: Sequence[Cells], size: int) -> Largest:
+    def gather(cls, parts: Sequence[Largest], cells: Sequence[Integers], size: int) -> Largest:
         total = np.zeros(size)
         for part, cell in zip(parts, cells, strict=True):
             total[cell] = np.maximum(total[cell], part.value)

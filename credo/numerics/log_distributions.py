@@ -208,7 +208,7 @@ class LogBeta(Unbounded):
 
 
 @dataclass(frozen=True)
-class Number(Unbounded):
+class AsinhStudent(Unbounded):
     """Student's t, or a normal without degrees of freedom, by t = asinh((x - centre)/unit)."""
 
     degrees: float | None
@@ -312,9 +312,9 @@ def _logarithm(law: Distribution) -> Unbounded | None:
     return LogPareto(float(law.scale), float(law.shape)) if isinstance(law, Pareto) else None
 
 
-def _number(law: Normal | StudentT, centre: float, unit: float) -> Number:
+def _number(law: Normal | StudentT, centre: float, unit: float) -> AsinhStudent:
     degrees = float(law.degrees) if isinstance(law, StudentT) else None
-    return Number(degrees, float(law.location), _scale(law), centre, unit)
+    return AsinhStudent(degrees, float(law.location), _scale(law), centre, unit)
 
 
 def _scale(law: Normal | StudentT) -> float:

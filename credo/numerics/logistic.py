@@ -33,7 +33,7 @@ class GaussianPrior:
     bounded: NDArray[np.bool_]  # (coefficients,)
 
 
-class LogisticRegression:
+class LogisticPosterior:
     """The log-posterior of coefficients, for one or more weightings of the rows.
 
     Several fits are computed at once. They share all but the weights of rows, or each has separate features and priors.
@@ -51,7 +51,7 @@ class LogisticRegression:
     # first has length 1 where all fits share the array.
 
     @classmethod
-    def stacked(cls, regressions: Sequence[LogisticRegression]) -> LogisticRegression:
+    def stacked(cls, regressions: Sequence[LogisticPosterior]) -> LogisticPosterior:
         """One fit for each regression, padded with rows and coefficients that have no effect."""
         shapes = np.array([each._features.shape[1:] for each in regressions])
         (classes, rows, size), fits, new = shapes.max(0), len(regressions), cls.__new__(cls)
@@ -238,7 +238,7 @@ class LogisticRegression:
 
 
 def modes_of(
-    regressions: Sequence[LogisticRegression],
+    regressions: Sequence[LogisticPosterior],
     weights: Sequence[Array],
     starts: Sequence[Array | None],
     tolerance: float,
@@ -250,7 +250,7 @@ def modes_of(
         if len(some) == 1:
             found[some[0]] = own[0].mode(weights[some[0]], starts[some[0]], tolerance)
             continue
-        stacked = LogisticRegression.stacked(own)
+        stacked = LogisticPosterior.stacked(own)
         weight, start = np.zeros((len(some), stacked.shape[1])), stacked._mean.copy()
         for f, i in enumerate(some):
             weight[f, : len(weights[i])] = weights[i]
@@ -261,7 +261,7 @@ def modes_of(
     return [found[i] for i in range(len(regressions))]
 
 
-def _of_one_size(regressions: Sequence[LogisticRegression]) -> list[list[int]]:
+def _of_one_size(regressions: Sequence[LogisticPosterior]) -> list[list[int]]:
     """Groups of regressions with the same classes and similar sizes; large ones are alone."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for i, each in enumerate(regressions):

@@ -23,11 +23,16 @@ SHORTEST_LINE_STEP = 1e-6  # of a step: a shorter one ends the line search
 ARMIJO = 1e-4  # the share of the expected gain that a step must achieve
 
 
-class Features(ABC):
+class FeatureMatrix(ABC):
     """The features x of rows: the operations that a fit needs."""
 
-    rows: int
-    width: int
+    @property
+    @abstractmethod
+    def rows(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def width(self) -> int: ...
 
     @abstractmethod
     def products(self, weights: Array) -> Array:
@@ -42,21 +47,21 @@ class Features(ABC):
         """Σ over rows of x². (width,)"""
 
     @abstractmethod
-    def take(self, rows: NDArray[Any]) -> Features: ...
+    def take(self, rows: NDArray[Any]) -> FeatureMatrix: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Dense(Features):
+class DenseMatrix(FeatureMatrix):
     """A dense matrix of features."""
 
     x: Array  # (rows, width)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self.x)
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return int(self.x.shape[1])
 
     def products(self, weights: Array) -> Array:
@@ -68,12 +73,12 @@ class Dense(Features):
     def squares(self) -> Array:
         return np.asarray(np.einsum("rj,rj->j", self.x, self.x))
 
-    def take(self, rows: NDArray[Any]) -> Dense:
-        return Dense(self.x[rows])
+    def take(self, rows: NDArray[Any]) -> DenseMatrix:
+        return DenseMatrix(self.x[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class SparseRows(Features):
+class SparseMatrix(FeatureMatrix):
     """A sparse matrix of features, as a scipy CSR matrix.
 
     Products are stored vector by vector, like coefficients, which halves the time of a fit.
@@ -82,11 +87,11 @@ class SparseRows(Features):
     x: Any
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return int(self.x.shape[0])
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return int(self.x.shape[1])
 
     @cached_property
@@ -103,22 +108,22 @@ class SparseRows(Features):
     def squares(self) -> Array:
         return np.asarray(self.x.multiply(self.x).sum(0)).ravel()
 
-    def take(self, rows: NDArray[Any]) -> SparseRows:
-        return SparseRows(self.x[rows])
+    def take(self, rows: NDArray[Any]) -> SparseMatrix:
+        return SparseMatrix(self.x[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class HorizontalStack(Features):
+class HorizontalStack(FeatureMatrix):
     """Several matrices of features, stacked horizontally."""
 
-    parts: tuple[Features, ...]
+    parts: tuple[FeatureMatrix, ...]
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return self.parts[0].rows
 
     @property
-    def width(self) -> int:  # type: ignore[override]
+    def width(self) -> int:
         return sum(part.width for part in self.parts)
 
     @property
@@ -153,7 +158,7 @@ class Coefficients:
 class RidgeLogistic:
     """A regression of classes on features, for several weightings of the rows."""
 
-    def __init__(self, features: Features, truth: NDArray[np.integer[Any]], classes: int) -> None:
+    def __init__(self, features: FeatureMatrix, truth: NDArray[np.integer[Any]], classes: int) -> None:
         self._features, self._classes = features, classes
         self._own = np.arange(classes)[:, None] == truth  # (classes, rows)
         if classes == 2:

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from credo.engines.local import workers
-
-Array = NDArray[np.float64]
+from credo.numerics.exact import Array
 
 RATIO_FROM = 20.0  # above this, four terms of the series are exact to the last digit
 STIRLING_FROM = 100.0  # above this, Stirling's series of a difference is exact to the last digits

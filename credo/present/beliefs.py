@@ -220,7 +220,7 @@ def _absent(beliefs: Beliefs) -> str:
 # Saved beliefs
 
 
-def saved_belief_content(belief: Belief, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+def saved_belief_content(belief: Belief) -> list[Content]:
     """The estimates of a saved belief's parameters."""
     rows = summary_rows(belief)
     if not rows:
@@ -234,7 +234,7 @@ def saved_belief_content(belief: Belief, top: int | None = None) -> list[Content
     return [Paragraph(headline(belief), "title"), Table(columns), *_schema(belief)]
 
 
-def numeric_content(belief: Numeric, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+def numeric_content(belief: Numeric) -> list[Content]:
     """The mean and the interval of each parameter."""
     ends = np.reshape(belief.interval(), (-1, 2)).tolist()
     names = ["parameter"] if len(ends) == 1 else [f"parameter {i + 1}" for i in range(len(ends))]

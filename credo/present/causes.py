@@ -86,7 +86,7 @@ def _finite(p: float) -> float | None:
     return None if np.isnan(p) else float(p)
 
 
-def effect_content(effect: Effect, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def effect_content(effect: Effect) -> list[Content]:
     found = effect.identification
     title = f"Effect of {', '.join(found.causes)} on {', '.join(found.outcomes)}"
     about = [Paragraph(found.formula), Paragraph(found.reason, "note"), *map(Paragraph, _among(effect))]
@@ -114,7 +114,7 @@ def number_effect_table(effect: NumberEffect) -> Table:
     return Table(columns, None)
 
 
-def number_effect_content(effect: NumberEffect, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others
+def number_effect_content(effect: NumberEffect) -> list[Content]:
     (cause,), (outcome,) = effect.identification.causes, effect.identification.outcomes
     about = [Paragraph(effect.identification.reason, "note"), *map(Paragraph, _among(effect))]
     return [Paragraph(f"Effect of {cause} on {outcome}", "title"), *about, GAP, number_effect_table(effect)]

@@ -196,7 +196,7 @@ def _values(column: Column | None) -> str:
     return listed(column.levels.slice(0, EXAMPLE_VALUES).to_pylist(), len(column.levels))
 
 
-def curve_content(curve: LearningCurve, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def curve_content(curve: LearningCurve) -> list[Content]:
     again = ", tuned again for each size" if curve.tuned else ""
     low, high = min(curve.accuracy), max(curve.accuracy)
     columns = [

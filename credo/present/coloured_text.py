@@ -9,17 +9,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.asking.protocol import WordWeight
+from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 
 TEXT_CHARACTERS = 1500  # of a text on a page
 PALEST_SHARE = 1 / 20  # of the largest weight: words below it aren't coloured
 INFINITE_NATS = 50.0  # infinite weights are drawn as this
 NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # not allowed in a page
-
-Integers = NDArray[np.intp]
 
 
 class ColouredPiece(NamedTuple):
@@ -42,7 +40,7 @@ def pieces(text: str, words: Sequence[WordWeight]) -> list[ColouredPiece]:
     return [ColouredPiece(text[a:b], weight) for (a, b), weight in zip(ends, weights.tolist(), strict=True)]
 
 
-def cut_weights(length: int, words: Sequence[tuple[float, Sequence[tuple[int, int]]]]) -> tuple[Integers, Array]:
+def cut_weights(length: int, words: Sequence[tuple[float, Sequence[tuple[int, int]]]]) -> tuple[Positions, Array]:
     """The cuts of a text of that length, and the weight of each piece. Words are given by weight and positions."""
     placed = [(own, start, end) for own, (_, spans) in enumerate(words) for start, end in spans if start < end]
     of, starts, ends = np.array(placed, np.intp).reshape(-1, 3).T

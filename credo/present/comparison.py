@@ -39,5 +39,5 @@ def comparison_content(found: CurveComparison, data: str) -> list[Content]:
     ]
 
 
-def compared_content(found: CurveComparison, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+def compared_content(found: CurveComparison) -> list[Content]:
     return comparison_content(found, "")

@@ -137,9 +137,9 @@ def gains_described(found: InformationGains) -> str:
     return "\n".join([gains_title(found), *table_lines(gains_table(found))])
 
 
-def gains_content(found: InformationGains, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others
+def gains_content(found: InformationGains) -> list[Content]:
     return [Paragraph(gains_title(found), "title"), gains_table(found)]
 
 
-def questions_content(found: InformationValues, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others
+def questions_content(found: InformationValues) -> list[Content]:
     return [Paragraph(questions_described(found).split("\n")[0], "title"), questions_table(found)]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from credo.core.description import DescriptionLength
 
 
-def length_content(found: DescriptionLength, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+def length_content(found: DescriptionLength) -> list[Content]:
     """Bits of the structure, of the parameters, and of the data given both."""
     parts = {"structure": found.structure, "parameters": found.parameters, "data, given the model": found.data}
     bits = [*parts.values()]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from credo.numerics.distributions import Distribution
 
 
-def distribution_content(found: Distribution, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+def distribution_content(found: Distribution) -> list[Content]:
     """Mean, standard deviation and 95% interval of a distribution; for many at once, a summary."""
     title = Paragraph(repr(found), "title")
     if np.ndim(found.mean()):

@@ -77,7 +77,7 @@ def mixed_marginals_content(found: MixedMarginals, top: int | None = None) -> li
     return [Table(columns, Drawing("bars", [p or 0.0 for _, _, p, _ in rows], most=1.0, widest=20)), *rest]
 
 
-def number_content(found: NumberAnswer, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def number_content(found: NumberAnswer) -> list[Content]:
     """Mean, standard deviation and interval."""
     low, high = (float(end) for end in found.interval(0.95))
     columns = [TableColumn("mean", [float(found.mean())], ".6g"), TableColumn("sd", [found.sd], ".4g")]
@@ -98,7 +98,7 @@ def joint_numbers_content(found: JointNumbers, top: int | None = None) -> list[C
     return [Paragraph(f"{len(found.names)} numbers together", "title"), GAP, Table(columns)]
 
 
-def identification_content(found: Identification, top: int | None = None) -> list[Content]:  # noqa: ARG001
+def identification_content(found: Identification) -> list[Content]:
     """The formula, and why it holds or why there is none."""
     title = f"Effect of {', '.join(found.causes)} on {', '.join(found.outcomes)}"
     if not found.identifiable:

@@ -165,7 +165,7 @@ def prediction_content(found: Contributions, top: int | None = None) -> list[Con
     return contributions_content(found, "", top or STRONGEST_LINES)
 
 
-def number_scores_content(found: NumberFigures, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def number_scores_content(found: NumberFigures) -> list[Content]:
     """Errors of predictions, compared with those of the mean alone."""
     known = count_of(found.rows - found.unknown, "row")
     columns = [

@@ -93,5 +93,5 @@ def impact_described(found: EvidenceImpact) -> str:
     return "\n".join([impact_title(found), *table_lines(impact_table(found))])
 
 
-def impact_content(found: EvidenceImpact, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def impact_content(found: EvidenceImpact) -> list[Content]:
     return [Paragraph(impact_title(found), "title"), impact_table(found)]

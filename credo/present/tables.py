@@ -94,7 +94,7 @@ def source_content(table: Source, top: int | None = None) -> list[Content]:
     return [title, Table(cells)]
 
 
-def schema_content(schema: Schema, top: int | None = None) -> list[Content]:  # noqa: ARG001 - all is shown
+def schema_content(schema: Schema) -> list[Content]:
     return [schema_table(schema)]
 
 

@@ -38,7 +38,7 @@ def described(net: DynamicNetwork) -> str:
     )
 
 
-def template_content(net: DynamicNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def template_content(net: DynamicNetwork) -> list[Content]:
     """The contents of a dynamic network."""
     return [Paragraph("\n".join([*_arrows(net), *_tables(net)]), "lines")]
 
@@ -60,7 +60,7 @@ def described_plates(net: PlateNetwork) -> str:
     return "\n".join(line if len(line) <= REPR_CHARACTERS else f"{line[: REPR_CHARACTERS - 1]}…" for line in lines)
 
 
-def plates_content(net: PlateNetwork, top: int | None = None) -> list[Content]:  # noqa: ARG001 - as others take it
+def plates_content(net: PlateNetwork) -> list[Content]:
     return [Paragraph(described_plates(net), "lines")]
 
 

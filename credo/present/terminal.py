@@ -30,7 +30,7 @@ ROLE_STYLES = {"title": "bold", "step": "bold cyan", "note": "dim", "command": "
 HeadedCells = tuple[str, Sequence[str]]  # a header and its lines
 
 
-class Screen(Console):
+class Terminal(Console):
     """stdout; plain text where that is no terminal."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Screen(Console):
 
 def show(contents: Iterable[Content], screen: Console | None = None, indent: int = 0) -> None:
     """Print the contents in order. A note after the next gap counts columns that had no room."""
-    screen, left_out = screen or Screen(), ""
+    screen, left_out = screen or Terminal(), ""
     for content in contents:
         if isinstance(content, Paragraph):
             _say(screen, content, indent)

@@ -29,7 +29,7 @@ from credo.selection.fold_requests import BayesFactorRequest, ScoreRequest
 from credo.selection.lockstep import Run
 from credo.selection.sample import Sample
 from credo.selection.significance import clear_gain
-from credo.selection.terms import Forms, Term, TermScores, Trained, side_by_side
+from credo.selection.terms import ColumnTerm, Forms, TermScores, Trained, side_by_side
 from credo.selection.text_tuning import chosen_texts, only_forms
 from credo.selection.weighting import Group, Regression, Weighting, relevances
 
@@ -89,7 +89,7 @@ def candidates(trained: Trained, sample: Sample, excess: Mapping[str, float] | N
     pairs = only_forms(views, CELL_FORMS if trained.in_cells else ())
     every = {name: (*columns[name], *texts[name], *joint[name]) for name in views}
     known = set() if odds is None else set(odds.terms)
-    asked = {name: [form for form in own if Term(form, name) not in known] for name, own in every.items()}
+    asked = {name: [form for form in own if ColumnTerm(form, name) not in known] for name, own in every.items()}
     scores = yield ScoreRequest(trained, sample, asked, settings)
     scores = scores if odds is None else side_by_side([scores, odds])
     chosen = chosen_forms(scores, columns)
@@ -168,7 +168,7 @@ def _single_column_forms(trained: Trained) -> dict[str, tuple[str, ...]]:
     return only_forms(views, {form for own in set(views.values()) for form in own} - {*TEXT_FORMS, *JOINT_FORMS})
 
 
-def _averaged(log_factors: Mapping[Term, float]) -> dict[str, float]:
+def _averaged(log_factors: Mapping[ColumnTerm, float]) -> dict[str, float]:
     """The log of each column's mean Bayes factor over its forms."""
     names = {name: j for j, name in enumerate(dict.fromkeys(term.name for term in log_factors))}
     forms = {form: i for i, form in enumerate(dict.fromkeys(term.form for term in log_factors))}
@@ -191,7 +191,7 @@ def chosen_forms(scores: TermScores, columns: Forms) -> dict[str, tuple[str, ...
     """
     found = {name: tuple(forms) for name, forms in columns.items()}
     for ordered, names in _by_forms(columns).items():
-        losses = [_losses(scores.of([Term(form, name) for name in names])) for form in ordered]  # (columns, rows)
+        losses = [_losses(scores.of([ColumnTerm(form, name) for name in names])) for form in ordered]  # (columns, rows)
         least, best = losses[0], np.zeros(len(names), dtype=np.intp)
         for i, other in enumerate(losses[1:], 1):
             better = clear_gain(least - other, scores.weight)
@@ -293,9 +293,9 @@ def _has_texts(scores: TermScores) -> bool:
     return any(term.form in TEXT_FORMS for term in scores.terms)
 
 
-def _groups(terms: Sequence[Term], relevance: Mapping[str, float], own: bool) -> list[Group]:
+def _groups(terms: Sequence[ColumnTerm], relevance: Mapping[str, float], own: bool) -> list[Group]:
     """Groups of terms: all single columns are one, each joint block and each form of texts is another."""
-    sets: dict[str, list[Term]] = {}
+    sets: dict[str, list[ColumnTerm]] = {}
     for term in terms:
         apart = term.name == ALL or term.form in (*TEXT_FORMS, *CELL_FORMS)
         sets.setdefault(term.form if apart else "", []).append(term)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from credo.core.description import Describes
-from credo.core.learning import Validation
+from credo.core.validation import Validation
 from credo.data import Source, source
 from credo.errors import CredoError, DataError, EvidenceError, SchemaError, counted
 from credo.models.description_length import evidence_about, log_evidence_of

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from credo.blocks.one_hot import LABEL
-from credo.blocks.text.column import Cuts, Words
+from credo.blocks.text.column import Cuts, WordReader
 from credo.blocks.text.tf_idf import idf
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
@@ -24,8 +24,7 @@ from credo.data.tokens import Tokeniser
 from credo.models.forms import ODDS_FORMS, Text
 from credo.models.regression.features import MOST_FEATURES, Features, Readings
 from credo.numerics.exact import Array
-from credo.numerics.ridge_logistic import Dense, HorizontalStack, SparseRows
-from credo.numerics.ridge_logistic import Features as Matrix
+from credo.numerics.ridge_logistic import DenseMatrix, FeatureMatrix, HorizontalStack, SparseMatrix
 from credo.selection.linear_terms import LinearCells, LinearTerm, LinearWords, reading_of
 
 DENSE_CELLS = 2**23  # rows x features of columns that aren't texts, at most
@@ -37,7 +36,7 @@ NUMBER_COLUMN_FORMS = ("gaussian", "log", "binned", "count", "date")  # first fo
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class LinearDesign:
     """The features of rows, and the linear terms that read them, without weights yet."""
 
     terms: tuple[LinearTerm, ...]
@@ -53,8 +52,8 @@ class Design:
         return any(isinstance(term, LinearCells) for term in self.terms)
 
     @property
-    def matrix(self) -> Matrix:
-        parts = [Dense(each) if isinstance(each, np.ndarray) else SparseRows(each) for each in self.matrices]
+    def matrix(self) -> FeatureMatrix:
+        parts = [DenseMatrix(each) if isinstance(each, np.ndarray) else SparseMatrix(each) for each in self.matrices]
         return parts[0] if len(parts) == 1 else HorizontalStack(tuple(parts))
 
     @property
@@ -62,10 +61,10 @@ class Design:
         """Where the features of each term but the last end."""
         return [int(end) for end in np.cumsum([each.shape[1] for each in self.matrices])[:-1]]
 
-    def take(self, rows: NDArray[Any]) -> Design:
+    def take(self, rows: NDArray[Any]) -> LinearDesign:
         return replace(self, matrices=tuple(each[rows] for each in self.matrices))
 
-    def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> Design:
+    def blanked(self, names: Sequence[str], gone: NDArray[np.bool_]) -> LinearDesign:
         """The design with cells of these columns missing, too: their features are 0. gone: (rows, names)"""
         where, found = dict(zip(names, gone.T, strict=True)), []
         for term, matrix in zip(self.terms, self.matrices, strict=True):
@@ -87,11 +86,11 @@ def _rows_kept(matrix: Any, kept: NDArray[np.bool_]) -> Any:
     return (diags(kept.astype(np.float64)) @ matrix).tocsr()
 
 
-def design_of(model: Any, parts: Sequence[Batch], weight: Array) -> Design | None:
+def design_of(model: Any, parts: Sequence[Batch], weight: Array) -> LinearDesign | None:
     """The design of some batches' columns; None without features."""
     found = [_cells(model, parts, weight), *(_words(model, name, parts) for name in _texts(model.views))]
     pairs = [each for each in found if each is not None]
-    return Design(*map(tuple, zip(*pairs, strict=True))) if pairs else None
+    return LinearDesign(*map(tuple, zip(*pairs, strict=True))) if pairs else None
 
 
 def _texts(views: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -148,7 +147,7 @@ def _counted(name: str, reading: Tokeniser, parts: Sequence[Batch]) -> tuple[Any
     """The counts of words in each text, as a CSR matrix, and the words."""
     from scipy.sparse import csr_matrix
 
-    documents, words = zip(*(part.encoded(Words(name, reading)) for part in parts), strict=True)
+    documents, words = zip(*(part.encoded(WordReader(name, reading)) for part in parts), strict=True)
     every = pa.chunked_array([each.cast(pa.large_string()) for each in words], pa.large_string()).combine_chunks()
     every = every.dictionary_encode()
     codes = np.split(numpy_array(every.indices), np.cumsum([len(each) for each in words])[:-1])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from credo.numerics.arrays import over_short
 from credo.numerics.exact import Array
 from credo.numerics.ridge_logistic import Coefficients, RidgeLogistic
-from credo.selection.design import Design, design_of
+from credo.selection.design import LinearDesign, design_of
 from credo.selection.linear_terms import LinearTerm
 from credo.selection.sample import Sample
 from credo.selection.tree_terms import TreeFolds, tree_rows
@@ -30,10 +30,10 @@ DISCRIMINATIVE_CLASSES = 100  # above this many classes, no discriminative model
 
 
 @dataclass(frozen=True, eq=False)
-class Logistic:
+class FittedLogistic:
     """A fitted logistic regression, the log class shares subtracted from its biases."""
 
-    design: Design
+    design: LinearDesign
     weights: Array  # (features, classes)
     biases: Array  # (classes,)
 
@@ -116,23 +116,23 @@ class LogisticPath:
         logits -= over_short(np.logaddexp, logits)
         return np.asarray(-logits[np.arange(len(rows)), self._sample.codes[rows]] * self._sample.weight[rows])
 
-    def of_fold(self, k: int) -> Logistic:
+    def of_fold(self, k: int) -> FittedLogistic:
         """The fit without a fold, under the penalty that the other folds choose; a single fold chooses its own."""
         others = self._fold[self._rows] != k if len(self._folds) > 1 else np.ones(len(self._rows), dtype=bool)
         _, found, _ = min(self._path, key=lambda each: each[2][others].sum())
         return self._logistic(found[self._folds.index(k)], self._sample.weight * (self._fold != k))
 
-    def whole(self) -> Logistic:
+    def whole(self) -> FittedLogistic:
         """The fit to all rows, under the penalty that all held-out rows choose."""
         penalty, found, _ = min(self._path, key=lambda each: each[2].sum())
         weight = self._sample.weight[None]
         return self._logistic(self._problem.fitted(weight, penalty, found[:1])[0], weight[0])
 
-    def _logistic(self, found: Coefficients, weight: Array) -> Logistic:
+    def _logistic(self, found: Coefficients, weight: Array) -> FittedLogistic:
         assert self._sample.design is not None
         n = np.bincount(self._sample.codes, weight, self._classes)
         biases = _per_class(found.biases[None])[0] - np.log((n + 1) / (n.sum() + self._classes))
-        return Logistic(self._sample.design, _per_class(found.weights.T), biases - biases.mean())
+        return FittedLogistic(self._sample.design, _per_class(found.weights.T), biases - biases.mean())
 
 
 def _per_class(vectors: Array) -> Array:

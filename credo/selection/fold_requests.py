@@ -17,10 +17,10 @@ from credo.blocks.scoring import Cells, Scorer
 from credo.core.membership import Hard
 from credo.core.statistics import Positions
 from credo.numerics.exact import Array
-from credo.numerics.logistic import TIGHT_TOLERANCE, LogisticRegression, modes_of
+from credo.numerics.logistic import TIGHT_TOLERANCE, LogisticPosterior, modes_of
 from credo.selection.lockstep import Request
 from credo.selection.sample import Sample
-from credo.selection.terms import Chosen, Forms, Term, TermScores, Trained, TrainedByScorers, factors_of
+from credo.selection.terms import ChosenColumns, ColumnTerm, Forms, TermScores, Trained, TrainedByScorers, factors_of
 
 MOST_SCORES = 2**21  # rows x classes x columns that are scored together
 
@@ -29,7 +29,7 @@ MOST_SCORES = 2**21  # rows x classes x columns that are scored together
 class ModeRequest(Request):
     """The most probable coefficients of a regression with weighted rows."""
 
-    regression: LogisticRegression
+    regression: LogisticPosterior
     weight: Array  # (rows,)
     start: Array | None = None
     tolerance: float = TIGHT_TOLERANCE
@@ -57,11 +57,11 @@ class BayesFactorRequest(Request):
     settings: Settings
 
     @classmethod
-    def answers(cls, asked: Sequence[Self]) -> list[dict[Term, float]]:
+    def answers(cls, asked: Sequence[Self]) -> list[dict[ColumnTerm, float]]:
         alike = all(isinstance(each.trained, TrainedByScorers) and each.settings == asked[0].settings for each in asked)
         if len(asked) == 1 or not alike:  # one alone keeps what it finds for later, such as bins
             return [each.trained.log_bayes_factors(each.forms, each.settings) for each in asked]
-        found: list[dict[Term, float]] = [{} for _ in asked]
+        found: list[dict[ColumnTerm, float]] = [{} for _ in asked]
         trained = [each.trained for each in asked if isinstance(each.trained, TrainedByScorers)]
         for slot, (form, first) in enumerate(trained[0].scorers):
             joint = _joint(trained, slot, asked[0].settings)
@@ -162,7 +162,7 @@ def _common_rows(asked: Sequence[ScoreRequest]) -> tuple[list[Positions], Hard]:
 
 
 def _slot_scores(
-    joint: Scorer | None, chosen: Sequence[Chosen], rows: Sequence[Positions], own: Hard, left_out: bool
+    joint: Scorer | None, chosen: Sequence[ChosenColumns], rows: Sequence[Positions], own: Hard, left_out: bool
 ) -> list[Array]:
     """The scores of each fold by one of its scorers. (rows, classes, terms) each"""
     if joint is None:

@@ -90,8 +90,6 @@ class LinearTerm(DiscriminativeTerm):
         same = type(self) is type(other) and self.names == other.names and self.share == other.share
         return same and np.array_equal(self.weights, other.weights)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearCells(LinearTerm, CountsIgnored):
@@ -124,7 +122,7 @@ class LinearCells(LinearTerm, CountsIgnored):
         return found, scaled
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.features.columns
 
     def read(self, batch: Batch) -> Array:
@@ -155,7 +153,7 @@ class LinearWords(LinearTerm, WordByWord, WeighsWords):
     share: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @cached_property

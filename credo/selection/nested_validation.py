@@ -35,7 +35,7 @@ from credo.selection.pooling import Abandoned, Pool, ScoredFold, chosen_pool, fu
 from credo.selection.report import TriedCandidate
 from credo.selection.sample import UNSTRATIFIED_CLASSES, Sample, drawn, encoded
 from credo.selection.stacking import HeldOut, Stack, cross_fitted_alone
-from credo.selection.terms import Term, TermScores, Trained, trained
+from credo.selection.terms import ColumnTerm, TermScores, Trained, trained
 from credo.selection.tree_terms import TreeTerm
 from credo.selection.tuned import TunedClassifier
 from credo.selection.tuning import Tuning
@@ -195,10 +195,10 @@ def _with_parts(
     parts: tuple[DiscriminativeTerm, ...] = ()
     if fitted.logistic is not None and (share := shares.get(LOGISTIC)):
         regression = fitted.logistic.whole()
-        weighting = weighting.with_term(Term(LinearTerm.form, ALL), share, regression.biases)
+        weighting = weighting.with_term(ColumnTerm(LinearTerm.form, ALL), share, regression.biases)
         parts = regression.terms
     if fitted.trees is not None and (share := shares.get(TREE)):
-        weighting = weighting.with_term(Term(TreeTerm.form, ALL), share, np.zeros_like(weighting.biases))
+        weighting = weighting.with_term(ColumnTerm(TreeTerm.form, ALL), share, np.zeros_like(weighting.biases))
         parts = (*parts, fitted.trees.whole(sample.parts, sample.weight))
     return weighting, parts
 

@@ -27,7 +27,7 @@ from credo.data.fingerprints import Fingerprints, apart, mixed
 from credo.errors import DataError
 from credo.models.forms import TEXT_FORMS
 from credo.numerics.exact import Array
-from credo.selection.design import Design
+from credo.selection.design import LinearDesign
 from credo.selection.jobs import Draw, Piece
 from credo.selection.observations import Observations
 from credo.selection.tree_terms import TreeRows
@@ -85,7 +85,7 @@ class Sample:
     groups: Fingerprints | None = None  # (rows,) rows of a group are held out together
     chosen: NDArray[np.intp] | None = None  # positions of the rows in the source, if not all
     encoded: Encoded | None = None
-    design: Design | None = None  # the features of logistic regression
+    design: LinearDesign | None = None  # the features of logistic regression
     trees: TreeRows | None = None  # the cells that trees read
 
     @property

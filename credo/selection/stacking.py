@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.logistic import LOOSE_TOLERANCE, MOST_FEATURES, GaussianPrior, LogisticRegression
+from credo.numerics.logistic import LOOSE_TOLERANCE, MOST_FEATURES, GaussianPrior, LogisticPosterior
 from credo.selection.label_noise import noise_rates, with_label_noise
-from credo.selection.terms import Term, TermScores
+from credo.selection.terms import ColumnTerm, TermScores
 from credo.selection.tuning import discount_factor
 from credo.selection.weighting import products, with_noise
 
@@ -42,7 +42,7 @@ class HeldOut:
     @classmethod
     def of(cls, names: Sequence[str], log_odds: Array, rows: TermScores, missing: Array, fold: int) -> HeldOut:
         """The predictions of one fold's rows. log_odds: (rows, classes, candidates)"""
-        terms = tuple(Term("", name) for name in names)
+        terms = tuple(ColumnTerm("", name) for name in names)
         scores = TermScores(terms, log_odds, rows.log_prior, rows.truth, rows.weight)
         return cls(scores, missing, np.full(rows.rows, fold))
 
@@ -61,7 +61,7 @@ class HeldOut:
         """The same rows with another candidate, given its log-odds of each fold's rows. (rows, classes) each"""
         scores, new = self.rows, np.concatenate(log_odds)[:, :, None]
         both = np.concatenate([scores.log_likelihood, new], axis=2)
-        return replace(self, rows=replace(scores, terms=(*scores.terms, Term("", name)), log_likelihood=both))
+        return replace(self, rows=replace(scores, terms=(*scores.terms, ColumnTerm("", name)), log_likelihood=both))
 
     def take(self, rows: NDArray[np.bool_]) -> HeldOut:
         return replace(self, rows=self.rows.take(rows), missing=self.missing[rows], fold=self.fold[rows])
@@ -148,7 +148,7 @@ def _stacks(held_out: HeldOut, features: Array, weights: Array) -> list[Stack]:
     scores, times = held_out.rows, 1 + held_out.held_out_ratio  # how often chance similarities count
     count, many = features.shape[-1], np.full(scores.classes, np.inf)  # rows of each class: all have the same noise
     prior = GaussianPrior(np.full(count, 1 / count), np.eye(count) * count, np.ones(count, dtype=bool))
-    regression = LogisticRegression(features, scores.log_prior, scores.truth, prior)
+    regression = LogisticPosterior(features, scores.log_prior, scores.truth, prior)
     start = regression.modes(weights, tolerance=LOOSE_TOLERANCE)
     shares, noise, clean = with_noise(regression, features, scores, start, weights, STACKING_ROUNDS)
     rates = np.stack([noise_rates(float(rate), many) for rate in noise])[:, None]

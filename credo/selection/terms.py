@@ -34,7 +34,7 @@ INNER_FOLDS = 10  # folds by which rows are scored that can't be left out one by
 Forms = Mapping[str, Sequence[str]]
 
 
-class Term(NamedTuple):
+class ColumnTerm(NamedTuple):
     """A column in one of its forms, or a block of columns that are read jointly."""
 
     form: str
@@ -45,7 +45,7 @@ class Term(NamedTuple):
 class TermScores:
     """log p(cells | class) of each term, for rows that aren't in the term's evidence."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[ColumnTerm, ...]
     log_likelihood: Array  # (rows, classes, terms)
     log_prior: Array  # (rows, classes)
     truth: Codes  # (rows,)
@@ -66,7 +66,7 @@ class TermScores:
             return self
         return replace(self, terms=tuple(self.terms[j] for j in kept), log_likelihood=self.log_likelihood[:, :, kept])
 
-    def of(self, terms: Sequence[Term]) -> TermScores:
+    def of(self, terms: Sequence[ColumnTerm]) -> TermScores:
         """The scores of these terms."""
         places = {term: j for j, term in enumerate(self.terms)}
         return self.only([places[term] for term in terms])
@@ -120,7 +120,7 @@ class Trained(ABC):
         """The share of each row's cells, among these columns, that are missing or an unseen category. (rows,)"""
 
     @abstractmethod
-    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
+    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[ColumnTerm, float]:
         """log p(cells | classes)/p(cells) of each column: the Bayes factor of dependence on the class.
 
         Unlike a score of left-out rows, it is calibrated for many rows.
@@ -202,12 +202,14 @@ class TrainedByEvidence(Trained):
     def _latest(self) -> list[tuple[tuple[Forms, Settings], Any]]:
         return []
 
-    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
-        found: dict[Term, float] = {}
+    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[ColumnTerm, float]:
+        found: dict[ColumnTerm, float] = {}
         for form, likelihood in self.model.terms_of(forms, settings).likelihoods:
             if (columns := Averageable.of(likelihood)) is not None:
                 each = columns.log_evidence() - columns.as_one().log_evidence()
-                found |= {Term(form, name): float(value) for name, value in zip(likelihood.names, each, strict=True)}
+                found |= {
+                    ColumnTerm(form, name): float(value) for name, value in zip(likelihood.names, each, strict=True)
+                }
         return found
 
     def missing_shares(self, sample: Sample, names: Sequence[str]) -> Array:
@@ -215,7 +217,7 @@ class TrainedByEvidence(Trained):
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChosenColumns:
     """A scorer, the cells that it scores, and the chosen columns."""
 
     form: str
@@ -268,9 +270,11 @@ class TrainedByScorers(Trained):
             sample, chosen, [each.scorer.each(each.cells, each.places) for each in chosen], left_out=False
         )
 
-    def scores_of(self, sample: Sample, chosen: Sequence[Chosen], found: Sequence[Array], left_out: bool) -> TermScores:
+    def scores_of(
+        self, sample: Sample, chosen: Sequence[ChosenColumns], found: Sequence[Array], left_out: bool
+    ) -> TermScores:
         """Scores of rows, left out or held out, as found by the chosen scorers."""
-        terms = tuple(Term(each.form, name) for each in chosen for name in each.base.term_names(each.places))
+        terms = tuple(ColumnTerm(each.form, name) for each in chosen for name in each.base.term_names(each.places))
         if left_out:
             log_prior = self._log_prior_left_out(sample.member(len(self.class_weights)))
         else:
@@ -279,8 +283,8 @@ class TrainedByScorers(Trained):
         joined = np.concatenate([np.empty((*log_prior.shape, 0)), *found], axis=2)
         return _scores(terms, (joined, log_prior, sample.codes, sample.weight))
 
-    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[Term, float]:
-        found: dict[Term, float] = {}
+    def log_bayes_factors(self, forms: Forms, settings: Settings) -> dict[ColumnTerm, float]:
+        found: dict[ColumnTerm, float] = {}
         for form, scorer in self.under(settings):
             each = scorer.log_bayes_factors()
             if each is not None:
@@ -317,13 +321,13 @@ class TrainedByScorers(Trained):
         """The settings, or None if they are the model's: scorers keep their results under these."""
         return None if settings == self.model.settings else settings
 
-    def chosen(self, sample: Sample, forms: Forms, settings: Settings) -> dict[int, Chosen]:
+    def chosen(self, sample: Sample, forms: Forms, settings: Settings) -> dict[int, ChosenColumns]:
         """The scorers of these forms, by their position among all."""
         found, other, asked = {}, self._other(settings), {name: own for name, own in forms.items() if own}
         for slot, ((form, scorer), cells) in enumerate(zip(self.scorers, _cells(sample), strict=True)):
             places = [j for j, name in enumerate(scorer.names) if name in asked and form in asked[name]]
             if places:
-                found[slot] = Chosen(form, scorer, other, cells, np.array(places, dtype=np.intp))
+                found[slot] = ChosenColumns(form, scorer, other, cells, np.array(places, dtype=np.intp))
         return found
 
     def joined(self, scorers: Sequence[Scorer]) -> Scorer | None:
@@ -361,12 +365,12 @@ class TrainedByScorers(Trained):
 
 
 @lru_cache(maxsize=16)
-def terms_of_columns(form: str, names: tuple[str, ...]) -> tuple[Term, ...]:
+def terms_of_columns(form: str, names: tuple[str, ...]) -> tuple[ColumnTerm, ...]:
     """The terms of columns in one form, kept: all folds need them, and columns may be thousands."""
-    return tuple(Term(form, name) for name in names)
+    return tuple(ColumnTerm(form, name) for name in names)
 
 
-def factors_of(form: str, names: tuple[str, ...], values: Sequence[float], forms: Forms) -> dict[Term, float]:
+def factors_of(form: str, names: tuple[str, ...], values: Sequence[float], forms: Forms) -> dict[ColumnTerm, float]:
     """The values of columns in one form, for those that are asked for in that form."""
     pairs = zip(terms_of_columns(form, names), values, strict=True)
     return {term: value for term, value in pairs if form in forms.get(term.name, ())}
@@ -377,11 +381,11 @@ def _cells(sample: Sample) -> tuple[Cells, ...]:
     return sample.encoded.cells
 
 
-def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[Term, ...]:
-    return tuple(Term(form, name) for form, each in likelihoods for name in Weighable.needed(each).term_names)
+def _terms(likelihoods: Sequence[tuple[str, Likelihood]]) -> tuple[ColumnTerm, ...]:
+    return tuple(ColumnTerm(form, name) for form, each in likelihoods for name in Weighable.needed(each).term_names)
 
 
-def _scores(terms: tuple[Term, ...], found: Sequence[NDArray[Any]]) -> TermScores:
+def _scores(terms: tuple[ColumnTerm, ...], found: Sequence[NDArray[Any]]) -> TermScores:
     """Finite scores from (log-likelihoods, log prior, codes, weights)."""
     scores, log_prior, codes, weight = found
     texts = np.array([term.form in TEXT_FORMS for term in terms], dtype=bool)

@@ -20,7 +20,7 @@ from credo.numerics.exact import Array
 from credo.selection.jobs import Grid, GridScores
 from credo.selection.sample import Sample
 from credo.selection.significance import CLEAR_ERRORS, clear_gain
-from credo.selection.terms import Forms, Term, TermScores, Trained, centred, side_by_side
+from credo.selection.terms import ColumnTerm, Forms, TermScores, Trained, centred, side_by_side
 from credo.selection.weighting import Group, Regression, losses_of_each
 
 DOCUMENT_SCORES, CHOICE_DOCUMENTS = 40_000, (500, 6000)  # documents x classes for choices; fewest and most documents
@@ -89,7 +89,7 @@ def _best_of_grids(
     *grid_scores, prior, truth, weight = sample.mapped(GridScores(model, likelihoods, grids), len(model.classes))
     found = []
     for (form, likelihood), scores, grid in zip(likelihoods, grid_scores, grids, strict=True):
-        points, term = list(product(*grid)), Term(form, likelihood.block.name)
+        points, term = list(product(*grid)), ColumnTerm(form, likelihood.block.name)
         every = TermScores((term,) * len(points), centred(scores.reshape(*scores.shape[:2], -1)), prior, truth, weight)
         best = int(np.argmin(losses_of_each(every) @ weight))
         found.append((points[best], every.only([best])))

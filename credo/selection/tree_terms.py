@@ -20,8 +20,7 @@ from credo.models.forms import Views
 from credo.models.tree.binning import Bins, read_cells
 from credo.models.tree.model import DecisionTree
 from credo.models.tree.prunings import learned
-from credo.models.tree.sampling import Sample as Rows
-from credo.models.tree.sampling import sampled
+from credo.models.tree.sampling import TreeSample, sampled
 from credo.models.tree.structure import Cells, Structure
 from credo.numerics.arrays import Positions, less_mean
 from credo.numerics.exact import Array
@@ -42,7 +41,7 @@ TREE_KINDS = {
 class TreeRows:
     """The rows of a sample, encoded for trees."""
 
-    sample: Rows
+    sample: TreeSample
     views: Views
 
     def take(self, rows: NDArray[np.bool_]) -> TreeRows:
@@ -112,7 +111,7 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
     share: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.tree.columns)
 
     def over(self, known: Sequence[Any], classes: Sequence[Any]) -> TreeTerm:  # noqa: ARG002 - the tree knows its classes
@@ -169,8 +168,6 @@ class TreeTerm(DiscriminativeTerm, CountsIgnored):
             return NotImplemented
         same = self.share == other.share and self.tree.classes == other.tree.classes
         return same and self.tree.mergeable(other.tree) is None and self.tree.n == other.tree.n
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class TreeFolds:

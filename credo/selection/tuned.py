@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ from credo.blocks.capabilities import Ignored, Weighable
 from credo.blocks.class_mixing import ClassMixture
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
-from credo.core.learning import Weight
+from credo.core.learning import RowWeights, Weight
 from credo.core.membership import Hard
 from credo.core.statistics import RESIDUAL_WEIGHT
 from credo.data import Batch
@@ -23,13 +23,14 @@ from credo.data.free_names import free_name
 from credo.errors import EvidenceError
 from credo.models.class_evidence import few
 from credo.models.class_reader import Shares
-from credo.models.classifier import Classifier, WithoutEach
+from credo.models.classifier import Classifier
 from credo.models.explaining import Reasons
 from credo.models.forms import Views
 from credo.models.labelled import Terms
 from credo.models.naive_bayes import NaiveBayes
 from credo.notices import tell
 from credo.numerics.exact import Array
+from credo.selection.correction import Correction
 from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.report import Report
 from credo.selection.tuning import Tuning, discount_factor
@@ -176,9 +177,6 @@ class TunedClassifier(Classifier):
     def biases(self) -> Array:
         return self.tuning.biases_of(self.classes)
 
-    def _begun(self, log_prior: Array) -> Array:
-        return log_prior + self.biases
-
     def _within(self, batch: Batch) -> tuple[Batch, Ignored]:
         """The batch with numbers far outside the tuning's range missing, unless rows were learned since."""
         batch = batch.filled(self.views)
@@ -186,39 +184,37 @@ class TunedClassifier(Classifier):
 
     def _log_joint(self, batch: Batch, count_ignored: bool = True) -> tuple[Array, Ignored]:
         batch, far = self._within(batch)
-        found, ignored = super()._log_joint(batch, count_ignored)
-        return found, {**ignored, **far}
+        correction = self._correction(batch)
+        out, ignored = self.terms.added_to(correction.start, batch, count_ignored=count_ignored)
+        return correction.applied(out), {**ignored, **far}
+
+    def scoring(self, batch: Batch) -> Callable[[Array], Array]:
+        return self._correction(batch).of_terms
+
+    def _correction(self, batch: Batch) -> Correction:
+        noise = noise_rates(self.tuning.label_noise, self.class_weights) if self.tuning.label_noise else None
+        return Correction(self.terms.log_prior, self.biases, self._discount(batch), noise)
 
     def terms_by_column(self, batch: Batch) -> dict[str, Array]:
         return super().terms_by_column(self._within(batch)[0])
 
-    def _worth(self, batch: Batch, own: Hard | None = None) -> Array | None:
+    def _discount(self, batch: Batch, own: Hard | None = None) -> Array | None:
         """The discount factor of each row's evidence; None if no cell is missing. (rows, 1)"""
         if not self.tuning.discount or not self.tuning.used:
             return None
         missing = missing_share(self, batch, self.tuning.used, own)
         return discount_factor(missing, self.tuning.discount)[:, None] if missing.any() else None
 
-    def _concluded(
-        self, log_joint: Array, begun: Array, worth: Array | None, left_out: WithoutEach | None = None
-    ) -> Array:
-        """log P(class | row) under label noise; biases need known cells, and missing cells discount the evidence."""
-        log_prior = self.terms.log_prior if left_out is None else left_out.log_prior
-        if self.biases.any():  # biases correct the terms' weights
-            silent = (log_joint == begun).all(-1, keepdims=True)
-            log_joint = np.where(silent, begun - self.biases, log_joint) if silent.any() else log_joint
-        if worth is not None:
-            with np.errstate(invalid="ignore"):
-                discounted = worth * (log_joint - log_prior)
-            log_joint = log_prior + np.where(np.isneginf(log_joint), log_joint, discounted)
-        if not self.tuning.label_noise:
-            return log_joint
-        n = self.class_weights if left_out is None else self.class_weights_left_out(left_out.own)
-        return with_label_noise(log_joint, log_prior, noise_rates(self.tuning.label_noise, n))
-
-    def _add_left_out(self, form: str, likelihood: Likelihood, batch: Batch, own: Hard, out: Array) -> None:
-        term = Weighable.needed(likelihood)
-        term.add_weighted_left_out(likelihood.read(batch), own, self.tuning.weights_of(form, term.term_names), out)
+    def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
+        rows = self._rows_left_out(weights, batch)
+        own, label_noise = rows.own, self.tuning.label_noise
+        noise = noise_rates(label_noise, self.class_weights_left_out(own)) if label_noise else None
+        correction = Correction(rows.log_prior, self.biases, self._discount(rows.batch, own), noise)
+        out = correction.start
+        for form, likelihood in self.terms.likelihoods:
+            term, cells = Weighable.needed(likelihood), likelihood.read(rows.batch)
+            term.add_weighted_left_out(cells, own, self.tuning.weights_of(form, term.term_names), out)
+        return rows.log_shares(correction.applied(out)), own
 
     def _held(self, how: str) -> str:
         """The description of a score that doesn't include the choice of the tuning."""
@@ -226,7 +222,7 @@ class TunedClassifier(Classifier):
 
     def _reasons(self, one: Batch) -> Reasons:
         """Discounted weights of evidence, and an allowance for label noise."""
-        log_prior, discount = self.terms.log_prior, self._worth(self._within(one)[0])
+        log_prior, discount = self.terms.log_prior, self._discount(self._within(one)[0])
         factor = 1.0 if discount is None else float(discount[0, 0])
         terms = {name: factor * each[0] for name, each in self.terms_by_column(one).items()}
         prior = log_prior + factor * self.biases if any(each.any() for each in terms.values()) else log_prior

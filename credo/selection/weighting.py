@@ -23,11 +23,11 @@ from credo.numerics.logistic import (
     MOST_FEATURES,
     TIGHT_TOLERANCE,
     GaussianPrior,
-    LogisticRegression,
+    LogisticPosterior,
 )
 from credo.selection.fold_requests import ModeRequest
 from credo.selection.lockstep import Run, run_alone
-from credo.selection.terms import Term, TermScores
+from credo.selection.terms import ColumnTerm, TermScores
 
 OWN_PRECISION, SHARED_PRECISION, BIAS_PRECISION, MIXING_PRECISION = 16.0, 1.0, 1.0, 16.0  # of δ, τ, biases and M
 MIXED_CLASSES = range(3, 11)  # numbers of classes between which a term may be mixed
@@ -42,10 +42,10 @@ DEPENDENT_SHARES = (np.arange(200) + 0.5) / 200  # of columns that depend on the
 class Weighting:
     """A weight for each term, a bias for each class, and how one term is mixed between classes."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[ColumnTerm, ...]
     weights: Array  # (terms,)
     biases: Array  # (classes,)
-    mixed: Term | None = None
+    mixed: ColumnTerm | None = None
     mixture: Array | None = None  # (classes, classes), in addition to the term's weight
 
     def log_odds(self, scores: TermScores) -> Array:
@@ -55,7 +55,7 @@ class Weighting:
             total = total + scores.of([self.mixed]).log_likelihood[:, :, 0] @ self.mixture.T
         return less_mean(total)
 
-    def with_term(self, term: Term, weight: float, biases: Array) -> Weighting:
+    def with_term(self, term: ColumnTerm, weight: float, biases: Array) -> Weighting:
         """The weighting with another term and its weighted biases."""
         terms, weights = (*self.terms, term), np.append(self.weights, weight)
         return replace(self, terms=terms, weights=weights, biases=self.biases + weight * biases)
@@ -63,7 +63,7 @@ class Weighting:
 
 def pooled(weightings: Sequence[Weighting], shares: Sequence[float]) -> Weighting:
     """The logarithmic pool of several weightings: the sum of their weights, times shares."""
-    weights: dict[Term, float] = {}
+    weights: dict[ColumnTerm, float] = {}
     biases, mixture, mixed = np.zeros_like(weightings[0].biases), None, None
     for each, share in zip(weightings, shares, strict=True):
         for term, weight in zip(each.terms, each.weights, strict=True):
@@ -78,11 +78,11 @@ def pooled(weightings: Sequence[Weighting], shares: Sequence[float]) -> Weightin
 class Group:
     """Terms whose weights share a τ, and the relevance of each; with `own`, each has a δ, too."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[ColumnTerm, ...]
     relevance: Array
     own: bool = True
 
-    def coefficients(self) -> list[dict[Term, float]]:
+    def coefficients(self) -> list[dict[ColumnTerm, float]]:
         """The coefficients to estimate: for each, the relevance of its terms."""
         ranked = sorted(range(len(self.terms)), key=lambda j: -self.relevance[j])
         alone = ranked[:MOST_OWN_WEIGHTS] if self.own else []
@@ -97,7 +97,7 @@ class Regression:
 
     scores: TermScores
     groups: Sequence[Group]
-    mixed: Term | None = None
+    mixed: ColumnTerm | None = None
 
     def fitted(self, label_noise: bool = False, start: Array | None = None) -> Weighting:
         """The most probable weights; label noise, if allowed, is estimated jointly by EM."""
@@ -152,11 +152,11 @@ class Regression:
         found = true_probabilities(self._features, self.scores, theta[None])[0]
         return np.asarray(-np.log(np.maximum(found, np.finfo(float).tiny)))
 
-    def _regression(self) -> LogisticRegression:
-        return LogisticRegression(self._features, self.scores.log_prior, self.scores.truth, self._prior)
+    def _regression(self) -> LogisticPosterior:
+        return LogisticPosterior(self._features, self.scores.log_prior, self.scores.truth, self._prior)
 
     @cached_property
-    def _coefficients(self) -> list[tuple[int, dict[Term, float]]]:
+    def _coefficients(self) -> list[tuple[int, dict[ColumnTerm, float]]]:
         return [(g, each) for g, group in enumerate(self.groups) for each in group.coefficients()]
 
     @property
@@ -207,7 +207,7 @@ class Regression:
         return GaussianPrior(mean, precision, np.arange(size) < count)
 
     def _weighting(self, theta: Array) -> Weighting:
-        weights: dict[Term, float] = {}
+        weights: dict[ColumnTerm, float] = {}
         for (_, factors), value in zip(self._coefficients, theta, strict=False):
             weights |= {term: factor * float(value) for term, factor in factors.items()}
         count, classes = len(self._coefficients), self.scores.classes
@@ -230,7 +230,7 @@ def losses_of_each(scores: TermScores) -> Array:
         own_scores = np.moveaxis(scores.log_likelihood[:, :, start : start + step], 2, 0)
         features = np.repeat(one._features[None], len(own_scores), axis=0)
         features[..., 0] = own_scores
-        regression = LogisticRegression(features, scores.log_prior, scores.truth, one._prior)
+        regression = LogisticPosterior(features, scores.log_prior, scores.truth, one._prior)
         theta = regression.modes(np.repeat(scores.weight[None], len(own_scores), axis=0), tolerance=LOOSE_TOLERANCE)
         found.append(true_probabilities(features, scores, theta))
     return np.asarray(-np.log(np.maximum(np.concatenate(found), np.finfo(float).tiny)))
@@ -257,7 +257,7 @@ def true_probabilities(features: Array, scores: TermScores, theta: Array) -> Arr
 
 
 def with_noise(
-    regression: LogisticRegression, features: Array, scores: TermScores, theta: Array, weights: Array,
+    regression: LogisticPosterior, features: Array, scores: TermScores, theta: Array, weights: Array,
     rounds: int = NOISE_ROUNDS,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """The coefficients, the rate of label noise, and the weights of rows that aren't noise, by EM, for several fits.

@@ -12,7 +12,7 @@ import pandas as pd
 
 import credo
 from credo.data import Source
-from credo.data.partitions import Held, Partition, numbered
+from credo.data.partitions import Held, TablePartition, numbered
 from credo.data.string_columns import typed
 from credo.data.tables import open_table
 from tests.laws.test_engines import bits, evidence_bits
@@ -59,7 +59,9 @@ def local(parts: Sequence[pd.DataFrame]) -> Source:
     held = [Held(tuple(open_table(part).read([*part.columns]))) for part in parts]
     rows = [each.count() for each in held]
     names = tuple(parts[0].columns)
-    return typed(Source.of_files(names, lambda wanted: numbered([Partition(own, tuple(wanted)) for own in held], rows)))
+    return typed(
+        Source.of_files(names, lambda wanted: numbered([TablePartition(own, tuple(wanted)) for own in held], rows))
+    )
 
 
 def dask_frame(parts: Sequence[pd.DataFrame]) -> Any:

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import credo
 from credo.data import source
-from credo.models.regression.leave_one_out import LeftOut
+from credo.models.regression.leave_one_out import LeaveOneOut
 from tests.laws.classifiers import unheard
 
 Table = dict[str, list[Any]]
@@ -134,7 +134,7 @@ def test_the_evidence_is_a_chain_of_predictions(model: credo.LinearRegression) -
         sums = CrossMoments.of(np.column_stack([z, y])[:n], Hard.whole(n))
         return replace(line, statistics=sums).log_evidence()
 
-    last = LeftOut(replace(line, statistics=CrossMoments.of(np.column_stack([z, y]), Hard.whole(ROWS))))
+    last = LeaveOneOut(replace(line, statistics=CrossMoments.of(np.column_stack([z, y]), Hard.whole(ROWS))))
     found = last(z, y, np.ones(ROWS))
     expected = student.logpdf(y[-1], found.degrees[-1], found.location[-1], found.scale[-1])  # type: ignore[index]
     np.testing.assert_allclose(evidence(ROWS) - evidence(ROWS - 1), expected, rtol=1e-6)

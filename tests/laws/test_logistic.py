@@ -167,7 +167,7 @@ def test_folds_are_refits_of_the_others(classes: int, texts: bool) -> None:
         draw = FoldDraw(3, 0)
         (batch,) = credo.data.source(data).batches(["x"])
         inside = draw.of(batch) == 1
-        fold = logistic_fitting.Fitting(model, model._labelled(data, None), np.where(inside, 0.0, 1.0))
+        fold = logistic_fitting.LogisticFit(model, model._labelled(data, None), np.where(inside, 0.0, 1.0))
         mode = fold.mode(fold.prior, fold.start)
         posterior = fold.posterior(mode, fold.prior, flat_intercept=True)
         rows, _ = model.encoding.rows(next(model.opened(data).batches(model.feature_names)))

@@ -442,20 +442,20 @@ def test_ctrl_c_ends_the_search_for_the_number_of_components(monkeypatch: pytest
 
 def test_ctrl_c_keeps_the_best_number_of_components_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all rows are searched, each fit is one of all rows."""
-    add = search.Found.add
+    add = search.BestFits.add
 
     def interrupted(self: Any, problem: Any, k: int, groupings: Any) -> None:
         if k == 3:
             raise KeyboardInterrupt
         add(self, problem, k, groupings)
 
-    monkeypatch.setattr(search.Found, "add", interrupted)
+    monkeypatch.setattr(search.BestFits, "add", interrupted)
     x = np.random.default_rng(0).normal(size=(60, 2)) + 9.0 * (np.arange(60) % 2)[:, None]
     with pytest.warns(credo.Notice, match="the search was interrupted: the best fit so far is kept"):
         found = credo.Mixture().fit(x)
     assert len(found.names) == 2
     assert {choice.covariance for choice in found.choices} == {"diagonal"}
-    monkeypatch.setattr(search.Found, "add", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(search.BestFits, "add", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         credo.Mixture().fit(x)
 

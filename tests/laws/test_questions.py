@@ -14,7 +14,7 @@ import pytest
 
 import credo
 from credo.asking import answer_data, parse, protocol, variables, waterfall
-from credo.asking.protocol import ADAPTERS, WATERFALLS, Inference
+from credo.asking.protocol import ADAPTERS, WATERFALLS
 from credo.errors import DataError
 
 ROWS: dict[str, list[Any]] = {
@@ -150,8 +150,8 @@ class DieAdapter:
     def variables(self) -> list[protocol.Variable]:
         return [{"name": "face", "kind": "category", "role": "variable", "values": [1, 6], "asked": True}]
 
-    def query(self, question: Any, inference: Inference) -> Any:
-        assert (question.names, inference.method) == (["face"], "auto")
+    def query(self, question: Any) -> Any:
+        assert (question.names, question.inference.method) == (["face"], "auto")
         return {1: 0.5, 6: 0.5}
 
 

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.special import betainc, betaln, gammaincinv
 
 from credo._kernels.numerics.beta import beta_interval_chunk, beta_quantile_chunk
 from credo.numerics import special
+from credo.numerics.exact import Array
 from credo.numerics.special import beta_interval, beta_quantile, gamma_quantile
 
-Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 
 # p, a, b, and the quantile by mpmath with 40 digits, rounded.

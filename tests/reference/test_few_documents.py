@@ -88,13 +88,13 @@ def test_shares_of_words_to_the_last_bit(case: tuple[Documents, Hard, Any]) -> N
     np.testing.assert_array_equal(odds.shares_of_words(found), expected)
 
 
-def word_sums(found: Documents, own: Hard, least: float) -> odds.WordSums:
+def word_sums(found: Documents, own: Hard, least: float) -> odds.WordStatistics:
     shares, once = table(found, own, odds.shares_of_words(found)), table(found, own, np.ones(len(found.words)))
     holding = np.where(once.along(0) >= least, once.along(0), 0.0)
     kept = shares.take(0, np.flatnonzero(holding > 0))
     texts = float(own.weight[own.codes >= 0].sum())
     everything = np.array([np.count_nonzero(holding), holding.sum(), texts])
-    return odds.WordSums(shares, holding, least, kept.along(1), everything)
+    return odds.WordStatistics(shares, holding, least, kept.along(1), everything)
 
 
 @pytest.mark.parametrize("least", [1e-9, 3 - 1e-9])

@@ -13,12 +13,11 @@ from sklearn.linear_model import LogisticRegression as Reference
 
 import credo
 from credo.models.regression.laplace import laplace_evidence
+from credo.numerics.exact import Array
 from credo.numerics.softmax import MANY_PRODUCTS, FeatureRows, SumLikelihood
 from credo.numerics.softmax_modes import WeightPrior, fit_logistic, newton_mode, settled
 from tests.laws.classifiers import unheard
 from tests.laws.test_logistic import WORDS
-
-Array = NDArray[np.float64]
 
 
 def numbers(rows: int, columns: int, classes: int, seed: int = 0) -> tuple[Array, NDArray[Any]]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.integrate import dblquad
 from scipy.special import betaln, gammaln
@@ -17,8 +16,8 @@ from scipy.special import betaln, gammaln
 import credo
 from credo.errors import CredoError, DataError, EvidenceError, PriorError, SchemaError
 from credo.estimation.numeric import Numeric
+from credo.numerics.exact import Array
 
-Array = NDArray[np.float64]
 INF = np.inf
 RANDOM = np.random.default_rng(7)
 MILLION = 10**6

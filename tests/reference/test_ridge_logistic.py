@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from credo.numerics.ridge_logistic import Dense, Features, HorizontalStack, RidgeLogistic, SparseRows
+from credo.numerics.ridge_logistic import DenseMatrix, FeatureMatrix, HorizontalStack, RidgeLogistic, SparseMatrix
 
 sklearn = pytest.importorskip("sklearn.linear_model")
 
@@ -19,9 +19,9 @@ def test_fits_of_folds_are_those_of_scikit_learn(classes: int, penalty: float, k
     x = rng.normal(size=(200, 6))
     x[:, 1] += x[:, 0]  # nearly collinear
     truth = (x @ rng.normal(size=(6, classes)) + rng.gumbel(size=(200, classes))).argmax(1)
-    features: Features = {
-        "dense": Dense(x), "sparse": SparseRows(csr_matrix(x)),
-        "both": HorizontalStack((Dense(x[:, :2]), SparseRows(csr_matrix(x[:, 2:])))),
+    features: FeatureMatrix = {
+        "dense": DenseMatrix(x), "sparse": SparseMatrix(csr_matrix(x)),
+        "both": HorizontalStack((DenseMatrix(x[:, :2]), SparseMatrix(csr_matrix(x[:, 2:])))),
     }[kind]  # fmt: skip
     weights = np.ones((3, 200))
     weights[0, :40], weights[1, 40:80] = 0.0, 0.0
@@ -37,7 +37,7 @@ def test_fits_of_folds_are_those_of_scikit_learn(classes: int, penalty: float, k
 
 def test_separable_rows_have_finite_weights() -> None:
     x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-    problem = RidgeLogistic(Dense(x), np.array([0, 0, 1, 1]), 2)
+    problem = RidgeLogistic(DenseMatrix(x), np.array([0, 0, 1, 1]), 2)
     weights = np.ones((1, 4))
     found = problem.fitted(weights, 1e-3, problem.start(weights))
     assert np.isfinite(found.weights).all()
@@ -47,7 +47,11 @@ def test_separable_rows_have_finite_weights() -> None:
 def test_features_agree_on_their_sums() -> None:
     rng = np.random.default_rng(0)
     x, w, v = rng.normal(size=(5, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 5))
-    for features in (Dense(x), SparseRows(csr_matrix(x)), HorizontalStack((Dense(x[:, :1]), Dense(x[:, 1:])))):
+    for features in (
+        DenseMatrix(x),
+        SparseMatrix(csr_matrix(x)),
+        HorizontalStack((DenseMatrix(x[:, :1]), DenseMatrix(x[:, 1:]))),
+    ):
         assert features.products(w) == pytest.approx(w @ x.T)
         assert features.sums(v) == pytest.approx(v @ x)
         assert features.squares() == pytest.approx((x**2).sum(0))

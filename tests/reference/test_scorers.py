@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import credo
-from credo.blocks.joint_gaussians import FeatureRows, JointGaussians
+from credo.blocks.joint_gaussians import IncompleteFeatures, JointGaussians
 from credo.core.learning import Weights
 from credo.core.membership import Hard
 from credo.data import source
@@ -235,7 +235,7 @@ def test_missing_features_are_marginalised_from_either_side(tied: bool) -> None:
     z[40:, [2, 5]] = np.nan
     z[0] = np.nan
     reached = np.zeros(rows, dtype=bool)
-    for places, distances in gaussians.parts(FeatureRows(z), own):
+    for places, distances in gaussians.parts(IncompleteFeatures(z), own):
         for i, row in enumerate(np.arange(rows)[places]):
             seen = np.flatnonzero(~np.isnan(z[row]))
             exact = gaussians.over(seen).distances(z[row : row + 1, seen], own.take(np.array([row])))

@@ -19,20 +19,20 @@ from credo.data.fingerprints import fingerprints as of_cells
 from credo.families.priors import of_joint_numbers
 from credo.models.naive_bayes import NaiveBayes
 from credo.numerics.exact import Array
-from credo.numerics.logistic import GaussianPrior, LogisticRegression, modes_of
+from credo.numerics.logistic import GaussianPrior, LogisticPosterior, modes_of
 from credo.selection.candidate_forms import with_candidate_forms, with_joint_forms
 from credo.selection.sample import drawn
-from credo.selection.terms import Term, TermScores, TrainedByEvidence
+from credo.selection.terms import ColumnTerm, TermScores, TrainedByEvidence
 from credo.selection.weighting import Group, Regression, losses_of_each
 
 
-def regression(seed: int, bounded: bool, classes: int = 3) -> tuple[LogisticRegression, Any, Any, Any, GaussianPrior]:
+def regression(seed: int, bounded: bool, classes: int = 3) -> tuple[LogisticPosterior, Any, Any, Any, GaussianPrior]:
     rng = np.random.default_rng(seed)
     features, offset = rng.normal(size=(80, classes, 4)), rng.normal(size=(80, classes))
     truth, weight = rng.integers(0, classes, 80), rng.gamma(2.0, size=80)
     root = rng.normal(size=(4, 4))
     prior = GaussianPrior(rng.normal(size=4), root @ root.T + np.eye(4), np.full(4, bounded))
-    return LogisticRegression(features, offset, truth, prior), (features, offset), truth, weight, prior
+    return LogisticPosterior(features, offset, truth, prior), (features, offset), truth, weight, prior
 
 
 @pytest.mark.parametrize("bounded", [False, True])
@@ -57,10 +57,10 @@ def test_fits_of_several_weightings_are_those_of_each(size: int) -> None:
     features, offset, truth = rng.normal(size=(90, 3, size)), rng.normal(size=(90, 3)), rng.integers(0, 3, 90)
     prior = GaussianPrior(np.full(size, 0.3), np.eye(size) * 2, np.arange(size) < 2)
     weights = rng.gamma(2.0, size=(5, 90)) * (np.arange(90) % 5 != np.arange(5)[:, None])
-    found = LogisticRegression(features, offset, truth, prior).modes(weights, tolerance=1e-12)
+    found = LogisticPosterior(features, offset, truth, prior).modes(weights, tolerance=1e-12)
     for k, weight in enumerate(weights):
         rows = weight > 0
-        alone = LogisticRegression(features[rows], offset[rows], truth[rows], prior).mode(weight[rows], tolerance=1e-12)
+        alone = LogisticPosterior(features[rows], offset[rows], truth[rows], prior).mode(weight[rows], tolerance=1e-12)
         np.testing.assert_allclose(found[k], alone, atol=1e-9)
     assert (found[:, :2] >= 0).all()
 
@@ -70,7 +70,7 @@ def test_the_bayes_factor_is_an_integral() -> None:
     features, truth = rng.normal(size=(60, 2, 1)), rng.integers(0, 2, 60)
     features[np.arange(60), truth] += 0.7
     prior = GaussianPrior(np.array([0.5]), np.array([[2.0]]), np.array([True]))
-    model, weight = LogisticRegression(features, np.zeros((60, 2)), truth, prior), np.ones(60)
+    model, weight = LogisticPosterior(features, np.zeros((60, 2)), truth, prior), np.ones(60)
 
     def log_likelihood(theta: float) -> float:
         logits = features[:, :, 0] * theta
@@ -154,7 +154,7 @@ def test_categories_left_out_for_tuning_are_left_out() -> None:
     table, weight = messy(60), np.random.default_rng(1).integers(1, 4, 60).astype(float)
     model = wide(table, weight)
     sample = drawn(model, source(table), Weights.of(weight), 10)
-    scores = TrainedByEvidence(model).left_out(sample, model.views, model.settings).of([Term("category", "sky")])
+    scores = TrainedByEvidence(model).left_out(sample, model.views, model.settings).of([ColumnTerm("category", "sky")])
     likelihood = dict(model.terms_of(model.views, model.settings).likelihoods)["category"]
     (piece,) = sample.pieces(3)
     out = np.zeros((60, 3))
@@ -282,7 +282,7 @@ def test_regressions_are_fitted_together_as_alone(classes: int) -> None:
         prior = GaussianPrior(rng.normal(size=size), np.diag(rng.uniform(0.5, 2, size)), rng.random(size) < 0.6)
         truth = rng.integers(0, classes, rows)
         features[np.arange(rows), truth] += 0.3
-        regression = LogisticRegression(features, rng.normal(size=(rows, classes)), truth, prior)
+        regression = LogisticPosterior(features, rng.normal(size=(rows, classes)), truth, prior)
         own.append((regression, rng.uniform(0.0, 2.0, rows), rng.normal(size=size) if size == 6 else None))
     regressions, weights, starts = zip(*own, strict=True)
     found = modes_of(regressions, weights, starts, 1e-12)
@@ -292,7 +292,7 @@ def test_regressions_are_fitted_together_as_alone(classes: int) -> None:
 
 def test_terms_are_weighed_each_by_itself() -> None:
     rng = np.random.default_rng(3)
-    terms = tuple(Term("words", name) for name in "abc")
+    terms = tuple(ColumnTerm("words", name) for name in "abc")
     scores = TermScores(
         terms,
         rng.normal(size=(80, 3, 3)),

@@ -9,14 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.core.sums import RESIDUAL_WEIGHT
 from credo._kernels.jit import late_kernel, late_kernel_of
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 
 
 def _pairs(codes: Any, *_: Any) -> float:

@@ -9,13 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Flags
 from credo._kernels.jit import late_kernel, late_kernel_of
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 SCORED_TILE = 64  # rows of a tile
 LEFT_OUT_TILE, LEFT_OUT_PADDING = 128, 8  # rows, and floats between a tile's columns, which would share cache lines

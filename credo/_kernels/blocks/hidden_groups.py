@@ -12,12 +12,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes
 from credo._kernels.core.soft_sums import SOFT_TILE, TILE_PADDING, add_tile_products
 from credo._kernels.jit import contracting_kernel, fast_kernel
 
-Array = NDArray[np.float64]
 Bits = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 NEAR_SHIFT = 30.0  # deviations from the shift, times √½, within which a variance loses at most three digits
 SMALLEST_NORMAL_EXPONENT = -708.0  # below this, exp isn't a normal number: 0

@@ -16,10 +16,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.core.soft_sums import SOFT_TILE, TILE_PADDING, add_tile_products
 from credo._kernels.jit import fast_kernel
 
-Array = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 LOG_2PI = math.log(2 * math.pi)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.blocks.gaussians import count_beyond
 from credo._kernels.core.sums import (
     EQUAL_SCATTER,
@@ -17,7 +18,6 @@ from credo._kernels.core.sums import (
 )
 from credo._kernels.jit import at_once, kernel
 
-Array = NDArray[np.float64]
 CellCodes = NDArray[np.int64]
 Pair = tuple[float, float]
 

@@ -9,11 +9,9 @@ may be rounded. Numba is loaded when this is imported.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.jit import fast_kernel, kernel
-
-Array = NDArray[np.float64]
 
 CUT_TILE = 200  # rows of a tile: caches hold five; not a power of two, since such columns share cache lines
 CUT_BITS = 22  # of a and b: |a + b| is at most 1.5 · 2²² units, and sums of 227 squares of it have 53 bits

@@ -7,11 +7,9 @@ by a few floats, since columns at a distance of a power of two share cache lines
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.jit import fast_kernel
-
-Array = NDArray[np.float64]
 
 SOFT_TILE = 128  # rows of a tile
 TILE_PADDING = 8  # floats between a tile's columns

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.jit import late_kernel, late_kernel_of
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 
 
 @late_kernel

@@ -10,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import late_kernel_of
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
-Integers = NDArray[np.int64]
 
 EQUAL_SCATTER = 2.0**-98  # a scatter below this share of the sum of squares may be rounding: the numbers count as equal
 RESIDUAL_WEIGHT = 1e-12  # of a row's or group's weight: a smaller remainder is what its only row left by rounding

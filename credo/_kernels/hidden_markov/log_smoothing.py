@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.jit import late_kernel_of
 
-Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 
 EXP_STEPS = 10  # steps of plain Python for an exponential

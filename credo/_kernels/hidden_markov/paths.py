@@ -7,11 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes
 from credo._kernels.jit import late_kernel_of
 
-Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
-Codes = NDArray[np.int32]
 
 SEQUENTIAL_MAXIMA = 6  # states up to which maxima are taken one after another; with more, in vector registers
 

@@ -12,9 +12,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.jit import late_kernel_of
 
-Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
 
 SMALL_SUM = 1e-60  # messages with a smaller sum are normalised

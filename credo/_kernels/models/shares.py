@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from credo._kernels.arrays import Array
 from credo._kernels.jit import late_kernel
-
-Array = NDArray[np.float64]
 
 
 @late_kernel

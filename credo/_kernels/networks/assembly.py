@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Integers
 from credo._kernels.jit import kernel
 from credo._kernels.networks.junction import LONGEST_MAP, write_walk
 from credo._kernels.networks.shapes import (
@@ -30,9 +30,6 @@ from credo._kernels.networks.shapes import (
     VARIABLE,
 )
 from credo._kernels.networks.triangulation import Order
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Assembled(NamedTuple):

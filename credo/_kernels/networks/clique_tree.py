@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import kernel
 from credo._kernels.networks.triangulation import STAGE
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @kernel

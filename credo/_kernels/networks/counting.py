@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Codes, Integers
 from credo._kernels.jit import late_kernel_of
 
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.jit import kernel, part
 from credo._kernels.networks.junction import UNDERFLOW
 from credo._kernels.networks.rows import (
@@ -24,14 +24,10 @@ from credo._kernels.networks.rows import (
     place_cursors,
     read_row,
 )
-from credo._kernels.networks.shapes import KEPT, MEMBERS, VARIABLE, Families
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
+from credo._kernels.networks.shapes import KEPT, MEMBERS, VARIABLE, CliqueFactors
 
 
-class Passes(NamedTuple):
+class PassResults(NamedTuple):
     """The results that the passes share."""
 
     scales: Array  # (cliques): the divisor of its message to the root
@@ -56,7 +52,7 @@ def log_of_known(
 
 
 @kernel
-def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
+def send_sum(c: int, tree: RootedTree, walk: Walk, passes: PassResults) -> float:
     """Clique c's message to its parent: its table times its children's messages, summed over the missing members that
     aren't in its separator, scaled to a maximum of 1. The result is the scale; 0 if all is impossible, NaN if it may
     underflow."""
@@ -94,7 +90,7 @@ def send_sum(c: int, tree: RootedTree, walk: Walk, passes: Passes) -> float:
 
 
 @part
-def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: Passes) -> float:
+def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: PassResults) -> float:
     """Send all messages to the roots. The result is log P(row); NaN if it may underflow or exceeds the budget of
     cells."""
     if find_needed(True, tree, walk) > budget:
@@ -114,7 +110,7 @@ def collect_row(budget: float, tree: RootedTree, walk: Walk, passes: Passes) -> 
 
 @part
 def place_families(
-    c: int, width: int, weight: float, tree: RootedTree, families: Families, walk: Walk, counts: Array
+    c: int, width: int, weight: float, tree: RootedTree, families: CliqueFactors, walk: Walk, counts: Array
 ) -> int:
     """Set cursors from `width` to the cells of clique c's families with a missing member; the others are counted at
     once. The result is the number of all cursors."""
@@ -139,7 +135,7 @@ def place_families(
 
 @kernel
 def distribute_row(
-    weight: float, tree: RootedTree, families: Families, walk: Walk, passes: Passes, counts: Array
+    weight: float, tree: RootedTree, families: CliqueFactors, walk: Walk, passes: PassResults, counts: Array
 ) -> None:
     """Messages from the roots; counts += weight · P(family | row).
 
@@ -175,9 +171,9 @@ def expect_rows(
     budget: float,
     factors: tuple[Integers, Integers, Array],
     tree: RootedTree,
-    families: Families,
+    families: CliqueFactors,
     walk: Walk,
-    passes: Passes,
+    passes: PassResults,
     logs: Array,
     counts: Array,
 ) -> None:

@@ -10,13 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import fast_kernel, kernel, part
 from credo._kernels.networks.shapes import BEGIN, CARD, DIMENSIONS, FIRST, KIND, MAP, RUN, SHRUNK, SUNK, TABLE
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 ONE, ROW, STEPPED, MAPPED = 0, 1, 2, 3  # patterns of a run: one cell, consecutive cells, even steps, a map
 LONG_DIMENSION, SHORT_RUN, LONGEST_MAP = (

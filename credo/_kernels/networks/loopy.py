@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import kernel
 from credo._kernels.networks.junction import DEPTH
 from credo._kernels.networks.shapes import Factors
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Loops(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import kernel, part
 from credo._kernels.networks.junction import (
     DEPTH,
@@ -42,9 +42,6 @@ from credo._kernels.networks.shapes import (
     VARIABLE,
     Plain,
 )
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 TRUSTED = 1e-120  # a table that has shrunk by less has lost no relevant digits
 FACTORS, SUMS, BELIEFS = 0, 1, 2  # where to stop: one kernel for all compiles much faster than three

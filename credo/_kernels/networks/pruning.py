@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from credo._kernels.arrays import Flags, Integers
 from credo._kernels.jit import kernel
 from credo._kernels.networks.shapes import SCOPE, VARIABLE
-
-Flags = NDArray[np.bool_]
-Integers = NDArray[np.int64]
 
 
 @kernel

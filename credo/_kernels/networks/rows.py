@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.jit import kernel, part
 from credo._kernels.networks.junction import UNDERFLOW
 from credo._kernels.networks.shapes import (
@@ -22,11 +22,6 @@ from credo._kernels.networks.shapes import (
     VARIABLE,
     Factors,
 )
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Flags = NDArray[np.bool_]
-Integers = NDArray[np.int64]
 
 PREDICT, SCORE, COMPLETE = 0, 1, 2  # queries: one kernel for all compiles much faster than three
 # further columns of cliques: the start of the strides of its parent's members in its separator; its first child, and

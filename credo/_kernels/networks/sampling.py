@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import kernel
 from credo._kernels.networks.junction import UNDERFLOW, Cliques
 from credo._kernels.networks.rows import value_of
 from credo._kernels.networks.shapes import Factors
 
-Array = NDArray[np.float64]
-Codes = NDArray[Any]  # integers as wide as the states need
-Integers = NDArray[np.int64]
+StateCodes = NDArray[Any]  # integers as wide as the states need
 
 SAMPLED_TILE = 1024  # rows whose columns stay in the cache
 
@@ -42,7 +41,7 @@ def draw_forward(
     places: Integers,
     seed: np.uint64,
     start: int,
-    codes: Codes,
+    codes: StateCodes,
     log_weights: Array,
 ) -> None:
     """codes (variables, rows) = each variable drawn given its parents, or its fixed state; log_weights (rows) = the
@@ -78,7 +77,9 @@ def draw_forward(
 
 
 @kernel
-def draw_from_tree(cliques: Cliques, card: Integers, tables: Array, seed: np.uint64, start: int, codes: Codes) -> None:
+def draw_from_tree(
+    cliques: Cliques, card: Integers, tables: Array, seed: np.uint64, start: int, codes: StateCodes
+) -> None:
     """codes (variables, rows) of the variables in the tree = states drawn from the roots down, after the messages to
     the roots: the rest of each clique given the states drawn before."""
     n, rows = codes.shape
@@ -196,7 +197,7 @@ def draw_in_turn(
     seed: np.uint64,
     start: int,
     now: Integers,
-    codes: Codes,
+    codes: StateCodes,
     shares: Array,
 ) -> None:
     """codes (variables, rows) = the states after each round of Gibbs sampling; now is the chain's state. Unless it is

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from credo._kernels.arrays import Array, Integers
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Plain = tuple[Any, ...]  # a named tuple of arrays as a plain tuple, which Numba converts much faster
 
 # (factors + 1): the start of a factor's scope, and of its values
@@ -45,7 +42,7 @@ class Factors(NamedTuple):
     least: Array  # the smallest value above 0 of each
 
 
-class Families(NamedTuple):
+class CliqueFactors(NamedTuple):
     """The factors of each clique, from `of_clique[c]` to `of_clique[c + 1]`."""
 
     of_clique: Integers

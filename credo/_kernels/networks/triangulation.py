@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Integers
 from credo._kernels.jit import kernel, part
 from credo._kernels.networks.shapes import SCOPE, VARIABLE
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 FILL, WEIGHT = 0, 1  # elimination rules: min-fill, min-weight
 # columns of variables: its stage, lower ones being eliminated first (-1: not in the graph); its first edge; the number

@@ -13,12 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.jit import late_kernel, late_kernel_of
 from credo._kernels.numerics.gamma import stirling_error
-
-Array = NDArray[np.float64]
 
 SMALLEST_SHAPE, LARGEST_SHAPE = 0.5, 1e10  # a and b for which quantiles are computed here
 QUANTILE_STEPS = 400.0  # steps of plain Python for a quantile

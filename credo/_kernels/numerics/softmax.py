@@ -4,13 +4,9 @@ starts[i] to starts[i + 1]. Numba is loaded when this is imported."""
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.jit import fast_kernel
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 
 
 @fast_kernel

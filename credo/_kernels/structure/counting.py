@@ -10,10 +10,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import kernel
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Planes = NDArray[np.uint64]  # (states, words): a bit for each row
 
 LOG_GAMMA_FROM = 10.0  # above this, the series of log Γ is exact to the last digits

@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array
 from credo._kernels.jit import late_kernel_of
 from credo._kernels.structure.subsets import LEAST_EXPONENT, LOG_ZERO
-
-Array = NDArray[np.float64]
 
 
 @late_kernel_of(lambda n, *_: 12.0 * 3.0**n)

@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import late_kernel_of
 from credo._kernels.structure.subsets import LEAST_EXPONENT
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @late_kernel_of(lambda order, *_: 12.0 * len(order) ** 2)

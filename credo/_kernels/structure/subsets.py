@@ -7,13 +7,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from credo._kernels.arrays import Array, Integers
 from credo._kernels.jit import late_kernel_of
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LOG_ZERO = -1.0e300  # finite, so that plain Python can add it
 LEAST_EXPONENT = -745.0  # exp of less is 0

@@ -11,11 +11,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes
 from credo._kernels.jit import late_kernel, late_kernel_of
 
-Array = NDArray[np.float64]
 Starts = NDArray[np.intp]
-Codes = NDArray[np.int32]
 
 SMALL_SLICE_SUM = 1e-150  # smaller sums are computed again in logarithms
 EXP_LOG_STEPS = 12  # steps of plain Python for an exponential and a logarithm

@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.core.sums import RESIDUAL_WEIGHT
 from credo._kernels.jit import late_kernel_of
 from credo._kernels.numerics.gamma import log_gamma
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 
 FEW_REPETITIONS = 16  # repetitions that are multiplied before a logarithm is taken, at most
 STIRLING_FROM = 100.0  # counts from which Stirling's series keeps digits that a difference of log Γ would lose

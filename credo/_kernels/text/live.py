@@ -9,16 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.blocks.live import two_sum
 from credo._kernels.jit import at_once, kernel
 from credo._kernels.text.documents import FEW_REPETITIONS, STIRLING_FROM
 from credo._kernels.text.log_odds import add_odds, add_settled_odds
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 Table = tuple[Integers, Integers, Codes, Array]
 Smoothed = tuple[float, int]
 Unchanging = tuple[Array, Array, float, Array, Array]

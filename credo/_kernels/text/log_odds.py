@@ -8,13 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.jit import late_kernel, late_kernel_of
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 
 GRID = 2.0**30  # shares are integer multiples of 1/GRID, so that sums of millions are exact in any order
 

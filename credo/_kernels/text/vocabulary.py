@@ -7,23 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from credo._kernels.arrays import Codes, Integers
 from credo._kernels.jit import kernel
-from credo._kernels.text.words import (
-    BYTE,
-    EIGHT,
-    HALF,
-    LONG,
-    LOW,
-    ONE,
-    PAIR,
-    SPACE,
-    ZERO,
-    Bytes,
-    Codes,
-    Integers,
-    Key,
-    Keys,
-)
+from credo._kernels.text.words import BYTE, EIGHT, HALF, LONG, LOW, ONE, PAIR, SPACE, ZERO, Bytes, Key, Keys
 
 
 @kernel

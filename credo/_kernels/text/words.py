@@ -26,12 +26,11 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Codes, Integers
 from credo._kernels.jit import kernel
 
 Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 Key = np.uint64
 

@@ -11,12 +11,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes, Integers
 from credo._kernels.jit import late_kernel, late_kernel_of
 from credo._kernels.numerics.gamma import log_gamma
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Codes = NDArray[np.int32]
 Cells = NDArray[np.uint8]
 Branches = NDArray[np.int16]
 

@@ -12,12 +12,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from credo._kernels.arrays import Array, Codes
 from credo._kernels.jit import late_kernel_of
 from credo._kernels.numerics.gamma import log_gamma
 from credo._kernels.tree.splitting import MISSING
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.int32]
 Cells = NDArray[np.uint8]
 
 

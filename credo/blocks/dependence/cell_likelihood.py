@@ -31,7 +31,7 @@ class CellLikelihood(Weighable, Scored, CountsIgnored, Draws, Hides):
     evidence: Evidence | None  # with sketches of numbers, from which cut points can be chosen again
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.cells.names
 
     def read(self, batch: Batch) -> Codes:

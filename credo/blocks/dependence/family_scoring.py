@@ -35,7 +35,7 @@ class FamilyScorer(Scorer):
     missing = -1
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.likelihood.names
 
     def term_names(self, places: Positions) -> tuple[str, ...]:  # noqa: ARG002 - columns aren't separable

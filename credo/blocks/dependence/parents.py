@@ -16,7 +16,7 @@ from credo.numerics.exact import Array
 FAMILY_CELLS, ALL_FAMILY_CELLS = 2**17, 2**22  # cells of one family's table, for all classes; and of all families
 
 
-class Structure(NamedTuple):
+class ColumnParents(NamedTuple):
     """The parents of each column, by number, and the columns that don't depend on the class."""
 
     parents: tuple[tuple[int, ...], ...]
@@ -31,7 +31,7 @@ class Chooser(Protocol):
         """Parents of a column, at most."""
         ...
 
-    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> Structure:
+    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> ColumnParents:
         """The structure by counts of pairs of cells, and the cells of the rows."""
         ...
 
@@ -43,8 +43,8 @@ class StrongestParents:
 
     most: int
 
-    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> Structure:  # noqa: ARG002
-        return Structure(strongest_parents(pairs, self.most))
+    def __call__(self, pairs: DependenceLikelihood, codes: Codes, own: Hard) -> ColumnParents:  # noqa: ARG002
+        return ColumnParents(strongest_parents(pairs, self.most))
 
 
 def strongest_parents(pairs: DependenceLikelihood, k: int) -> tuple[tuple[int, ...], ...]:

@@ -18,7 +18,7 @@ from credo.data import Batch
 from credo.numerics.exact import Array
 
 
-class Bins(NamedTuple):
+class CountedBins(NamedTuple):
     """The bins of values, and their counts by class."""
 
     codes: NDArray[np.int32]  # the bin of each value in its column; -1 at the end, for missing cells
@@ -26,7 +26,7 @@ class Bins(NamedTuple):
     counts: Array  # (classes, bins), column after column
 
     @classmethod
-    def beside(cls, several: Sequence[Bins]) -> Bins:
+    def beside(cls, several: Sequence[CountedBins]) -> CountedBins:
         """The bins of several scorers, column after column."""
         codes = np.concatenate([*(each.codes[:-1] for each in several), several[0].codes[-1:]])
         counts = np.concatenate([each.counts for each in several], axis=1)
@@ -68,7 +68,7 @@ class BinScorer(Scorer):
     entries: tuple[Positions, Positions, Array]  # classes, positions and counts, which are summed
     settings: Settings
     coarse: bool
-    bins: Bins | None = None  # if they are known
+    bins: CountedBins | None = None  # if they are known
     ranks: Ranks | None = None
 
     missing = -1
@@ -95,7 +95,7 @@ class BinScorer(Scorer):
         return np.ascontiguousarray(found.T)
 
     @cached_property
-    def _bins(self) -> Bins:
+    def _bins(self) -> CountedBins:
         return self._layout() if self.bins is None else self.bins
 
     @cached_property
@@ -108,7 +108,7 @@ class BinScorer(Scorer):
     def _ranks(self) -> Ranks:
         return Ranks.of(self.pooled, self._lengths) if self.ranks is None else self.ranks
 
-    def _layout(self) -> Bins:
+    def _layout(self) -> CountedBins:
         """The bins ⌊c·B/n⌋ with the weight c of smaller values, as in Sketch, for all columns at once."""
         from credo.blocks.numbers.binned import most_bins
 
@@ -123,7 +123,7 @@ class BinScorer(Scorer):
         inside = np.append(begun[1:] - np.repeat(starts + 1, there), -1).astype(np.int32)
         return self._counted(np.append(inside[lower], np.int32(-1)), begun[first + there] - starts)
 
-    def _counted(self, codes: NDArray[np.int32], sizes: Positions) -> Bins:
+    def _counted(self, codes: NDArray[np.int32], sizes: Positions) -> CountedBins:
         """The entries counted in these bins."""
         (classes, at, entries), total = self.entries, int(sizes.sum())
         place = codes[:-1] + np.repeat(np.cumsum(sizes) - sizes, self._lengths)
@@ -131,7 +131,7 @@ class BinScorer(Scorer):
         if not known.all():
             classes, at, entries = classes[known], at[known], entries[known]
         binned = np.bincount(classes * total + place[at], entries, self.classes * total).astype(np.float64)
-        return Bins(codes, sizes, binned.reshape(self.classes, total))
+        return CountedBins(codes, sizes, binned.reshape(self.classes, total))
 
     def _coded(self, cells: Cells, places: Positions) -> Cells:
         """The bins of the cells of some columns."""
@@ -193,7 +193,7 @@ class BinScorer(Scorer):
             values=self.values * len(scorers),
             pooled=np.concatenate([each.pooled for each in scorers]),
             entries=(classes, places, counts),
-            bins=Bins.beside(known) if len(known) == len(scorers) else None,
+            bins=CountedBins.beside(known) if len(known) == len(scorers) else None,
             ranks=None,
         )
 

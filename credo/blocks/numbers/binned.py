@@ -299,7 +299,7 @@ class BinnedLikelihood(Tabular, Scored, LogPrior, LogEvidence, Points, Draws):
     depends: Array | None = None  # P(the column depends on the class), for averages
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return tuple(sketch.name for sketch in self.sketches)
 
     @cached_property

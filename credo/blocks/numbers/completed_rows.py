@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_normals
 from credo.blocks.numbers.hidden_rows import PADDING
-from credo.blocks.numbers.missing import Filled
+from credo.blocks.numbers.missing import FilledPattern
 from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.core.membership import Soft
 from credo.core.moments import CrossMoments, Moments
@@ -101,7 +101,7 @@ class Normals(NamedTuple):
         parameters = JointGaussian(self.mean, np.linalg.inv(self.precision))
         for known, rows in patterns(x - self.shift) if len(x) else ():
             moments = CrossMoments.of((x - self.shift)[rows][:, known], Soft(weights[rows]))
-            whole = Filled(known, moments.n.value, moments.mean, moments.scatter).expected(parameters)
+            whole = FilledPattern(known, moments.n.value, moments.mean, moments.scatter).expected(parameters)
             away, rows_of_group = whole.mean - self.mean, whole.n.value[:, None]
             n, first = n + whole.n.value, first + rows_of_group * away
             second = second + whole.scatter + rows_of_group[:, :, None] * away[:, :, None] * away[:, None, :]

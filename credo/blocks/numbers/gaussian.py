@@ -22,7 +22,7 @@ from credo.blocks.capabilities import Completes, ExpectsHidden, Limits, Rounds, 
 from credo.blocks.numbers.completed_rows import begun
 from credo.blocks.numbers.gaussian_likelihood import JointLikelihood
 from credo.blocks.numbers.hidden_rows import Before, HiddenGroups
-from credo.blocks.numbers.patterns import Pattern, label_of, patterns, with_completed
+from credo.blocks.numbers.patterns import PatternMoments, label_of, patterns, with_completed
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import ROWS, Label
 from credo.core.membership import Membership, Soft
@@ -113,7 +113,7 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
 
     def likelihood(self, evidence: Evidence, settings: Settings) -> JointLikelihood:
         own = sorted(label for label in self.labels(evidence) if label.counted == "joint")
-        seen = [Pattern(np.array(label.pattern), evidence[label]) for label in own]
+        seen = [PatternMoments(np.array(label.pattern), evidence[label]) for label in own]
         if COMPLETED in evidence.parts:
             seen = with_completed(seen, evidence[COMPLETED], evidence[KNOWN])
         used = tuple(pattern for pattern in seen if pattern.moments.n.value.any())

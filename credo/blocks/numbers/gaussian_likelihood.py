@@ -14,8 +14,8 @@ from credo.blocks.capabilities import Draws, DrawsGiven, Expects, LogEvidence, L
 from credo.blocks.numbers.completed_rows import Normals
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.hidden_rows import Before, HiddenGroups, expected_tied
-from credo.blocks.numbers.missing import Completion, Filled, completed
-from credo.blocks.numbers.patterns import Flags, Pattern, patterns
+from credo.blocks.numbers.missing import FilledPattern, GaussianCompletion, completed
+from credo.blocks.numbers.patterns import PatternMoments, patterns
 from credo.core.membership import Hard, Soft
 from credo.core.moments import CrossMoments, Moments
 from credo.core.soft_sums import FEW_SOFT_SUMS, CentredSums
@@ -25,6 +25,7 @@ from credo.data.batches import NumberMatrix
 from credo.errors import EvidenceError
 from credo.families.normal_inverse_wishart import JointGaussian, JointParameters
 from credo.families.priors import of_joint_numbers
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array, Exact
 from credo.numerics.multivariate import log_densities, log_density, mahalanobis, squared_distances
 
@@ -43,7 +44,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
     names: tuple[str, ...]
     covariance: Literal["full", "tied"]
     classes: int
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[PatternMoments, ...]
     settings: Settings
     weight: float = 1.0
     blur: Array | None = None  # (columns,) δ²/12, for rounded numbers
@@ -117,7 +118,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
                 return np.zeros(self.classes), np.zeros((self.classes, d)), np.zeros((self.classes, d, d))
             ((_, n, mean, scatter),) = self.about_shift
             return n, mean, scatter
-        parts = [Filled(*part) for part in self.about_shift if part[0].any()]
+        parts = [FilledPattern(*part) for part in self.about_shift if part[0].any()]
         return completed(self, parts, self.at_mode(self.with_prior(*self._first_guess())))
 
     def _first_guess(self) -> tuple[Array, Array, Array]:
@@ -162,7 +163,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
         return JointGaussian(centre, matrix)
 
     def log_prior(self) -> float:
-        return Completion(self, self.gaussians).log_prior() if self.size else 0.0
+        return GaussianCompletion(self, self.gaussians).log_prior() if self.size else 0.0
 
     def log_evidence(self) -> Array:
         return np.array([self.prior.log_evidence(*self.completed, self.tied) if self.size else 0.0])
@@ -351,7 +352,7 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
                     raise EvidenceError("a row isn't in the evidence: leave-one-out needs the rows that were learned")
                 moments = left
             if moments.n.value.any():
-                kept.append(Pattern(pattern.known, moments))
+                kept.append(PatternMoments(pattern.known, moments))
         return replace(self, patterns=tuple(kept), weight=1.0)
 
     def _left_out(self, cells: Array, own: Hard) -> Array:

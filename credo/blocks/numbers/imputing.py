@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from credo.blocks.numbers.covariances import regression
-from credo.blocks.numbers.patterns import Flags, patterns
+from credo.blocks.numbers.patterns import patterns
 from credo.families.normal_inverse_wishart import JointGaussian
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array
 
 

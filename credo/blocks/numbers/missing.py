@@ -29,15 +29,19 @@ NO_COLUMNS = Schema(())  # the moments run over no levels
 COMPLETION_STEPS, COMPLETION_TOLERANCE = 2000, 1e-15  # of EM
 
 
-def completed(likelihood: JointLikelihood, parts: Sequence[Filled], start: JointGaussian) -> tuple[Array, Array, Array]:
+def completed(
+    likelihood: JointLikelihood, parts: Sequence[FilledPattern], start: JointGaussian
+) -> tuple[Array, Array, Array]:
     """The expected n, mean and scatter of complete rows at the most probable parameters."""
     with engines.using(engines.Serial()):
-        found = em(Completion(likelihood, start), lambda: parts, steps=COMPLETION_STEPS, tolerance=COMPLETION_TOLERANCE)
+        found = em(
+            GaussianCompletion(likelihood, start), lambda: parts, steps=COMPLETION_STEPS, tolerance=COMPLETION_TOLERANCE
+        )
     return _moments(found.evidence[COMPLETE_ROWS])
 
 
 @dataclass(frozen=True, eq=False)
-class Filled(Loaded):
+class FilledPattern(Loaded):
     """One pattern's moments about the shift, and the expected moments of the completed rows."""
 
     known: NDArray[np.bool_]
@@ -69,13 +73,13 @@ class Filled(Loaded):
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
+class GaussianCompletion:
     """Gaussians of the classes, from rows with missing cells: a model for `em`, whose batches are patterns."""
 
     likelihood: JointLikelihood
     gaussians: JointGaussian
 
-    def expect(self, batch: Filled, /) -> Expected:
+    def expect(self, batch: FilledPattern, /) -> Expected:
         moments = Part((None,), batch.expected(self.gaussians))
         return Evidence(NO_COLUMNS, {COMPLETE_ROWS: moments}), batch.log_likelihood(self.gaussians)
 

@@ -42,7 +42,7 @@ class NumberScorer(Scorer):
     known: CentredMoments | None = None  # of the remaining rows, if some were removed
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return self.reader.names
 
     def read(self, batch: Batch) -> Cells:

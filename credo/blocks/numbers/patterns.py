@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from credo.core.labels import Label
 from credo.core.moments import CrossMoments, Moments
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array, Exact
-
-Flags = NDArray[np.bool_]
 
 PATTERN_BITS = 62  # columns whose pattern is one integer
 
 
-class Runs(NamedTuple):
+class PatternRuns(NamedTuple):
     """An order of rows in which those with the same missing cells are adjacent, and the end of each run."""
 
     order: NDArray[np.int64]  # (rows,)
@@ -29,18 +28,18 @@ def label_of(known: Flags) -> Label:
     return Label("joint", pattern=tuple(known.tolist()))
 
 
-def runs_of(x: Array) -> Runs:
+def runs_of(x: Array) -> PatternRuns:
     """The runs of rows with the same missing cells, complete rows first.
 
     >>> runs_of(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 4.0], [5.0, 6.0]]))
-    Runs(order=array([1, 3, 2, 0]), ends=array([2, 3, 4]))
+    PatternRuns(order=array([1, 3, 2, 0]), ends=array([2, 3, 4]))
     """
     absent, rows = np.isnan(x), len(x)
     if not absent.any():
-        return Runs(np.arange(rows), np.array([rows]))
+        return PatternRuns(np.arange(rows), np.array([rows]))
     keys = _keys(absent)
     order = np.argsort(keys, kind="stable")
-    return Runs(order, np.append(np.flatnonzero(np.diff(keys[order])) + 1, rows))
+    return PatternRuns(order, np.append(np.flatnonzero(np.diff(keys[order])) + 1, rows))
 
 
 def _keys(absent: Flags) -> NDArray[np.int64]:
@@ -66,7 +65,7 @@ def patterns(x: Array) -> Iterator[tuple[Flags, Any]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class PatternMoments:
     """The moments of rows in which exactly these columns are known. (classes, known[, known])"""
 
     known: Flags
@@ -87,13 +86,13 @@ class Pattern:
         return bool(self.known.all())
 
 
-def with_completed(seen: Sequence[Pattern], filled: CrossMoments, known: Moments) -> list[Pattern]:
+def with_completed(seen: Sequence[PatternMoments], filled: CrossMoments, known: Moments) -> list[PatternMoments]:
     """The patterns, with completed rows added to the complete ones."""
     whole = next((pattern for pattern in seen if pattern.whole), None)
     if whole is not None:
         filled, known = whole.moments + filled, whole.columns + known
     rest = [pattern for pattern in seen if not pattern.whole]
-    return [*rest, Pattern(np.ones(filled.first.shape[1], dtype=bool), filled, known)]
+    return [*rest, PatternMoments(np.ones(filled.first.shape[1], dtype=bool), filled, known)]
 
 
 def _columns(moments: CrossMoments) -> Moments:

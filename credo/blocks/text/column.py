@@ -42,9 +42,8 @@ from credo.data.word_counts import Documents
 from credo.data.words import Vocabulary, learned, of_some
 from credo.errors import DataError
 from credo.families.dirichlet import offset
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array
-
-Flags = NDArray[np.bool_]
 
 PRUNING_FACTOR = 8  # times max_words: above this many words, the rarest are dropped
 MOST_TEXT_WORDS = 2**31  # words of a text, at most: Arrow's strings have no more bytes
@@ -91,7 +90,7 @@ class Texts(Block, Limits, Prunes, Tallies):
     derived: ClassVar[Derivation] = ""  # how its words are derived from the column
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.name,)
 
     @property
@@ -143,7 +142,7 @@ class Texts(Block, Limits, Prunes, Tallies):
 
     def read(self, batch: Batch) -> tuple[Documents, Any]:
         """The batch's documents and their words, split once for all blocks that count them."""
-        return batch.encoded(Words(self.name, self.reading))
+        return batch.encoded(WordReader(self.name, self.reading))
 
     def looked_up(self, batch: Batch, column: Column) -> Documents:
         """The batch's documents by known words, looked up once for all blocks with the same vocabulary."""
@@ -192,7 +191,7 @@ def _word_sums(documents: Documents, words: int, terms: NDArray[Any], member: Me
 
 
 @dataclass(frozen=True)
-class Words:
+class WordReader:
     """Reads a column's documents as lists of their words."""
 
     name: str
@@ -214,7 +213,7 @@ class KnownWords:
     vocabulary: Vocabulary
 
     def of(self, batch: Batch) -> Documents:
-        own = Words(self.name, self.vocabulary.how)
+        own = WordReader(self.name, self.vocabulary.how)
         if batch.inside is not None:  # held-out rows and the others have the same vocabulary
             batch.inside.whole.encoded(own)
             return batch.inside.whole.encoded(self).take(batch.inside.rows)
@@ -261,7 +260,7 @@ class TextLikelihood(Averageable, LogPrior, LogEvidence, Points, CountsIgnored, 
     weight: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.block.name,)
 
     @property

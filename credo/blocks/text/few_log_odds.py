@@ -28,7 +28,7 @@ from credo.numerics.exact import Array
 MOST_REPETITIONS = 1000  # of a word in a document, at most
 
 
-class WordSums(NamedTuple):
+class WordStatistics(NamedTuple):
     """The statistics of words."""
 
     table: Sparse  # (words, classes)
@@ -69,7 +69,7 @@ class OddsLeftOut(NamedTuple):
     sure: Array  # (classes, words) z²
 
 
-def odds_left_out(documents: Documents, own: Hard, sums: WordSums) -> OddsLeftOut:
+def odds_left_out(documents: Documents, own: Hard, sums: WordStatistics) -> OddsLeftOut:
     table, row, v, logs = sums.table.value, document_of_each(documents), documents.words, _logs(documents.counts)
     weight = np.where(own.codes >= 0, own.weight, 0.0)
     left, given = _left(documents, own, sums, table, weight)
@@ -111,7 +111,7 @@ class _Left(NamedTuple):
     base: Array  # (documents, classes)
 
 
-def _left(documents: Documents, own: Hard, sums: WordSums, table: Array, weight: Array) -> tuple[_Left, Array]:
+def _left(documents: Documents, own: Hard, sums: WordStatistics, table: Array, weight: Array) -> tuple[_Left, Array]:
     """The sums, each document left out; and the contribution of each word's document to its class. (words,)"""
     row, v, count = document_of_each(documents), documents.words, own.rows
     there, belongs = sums.holding[v] >= sums.least, (own.codes >= 0)[row]
@@ -142,7 +142,7 @@ class Settled(NamedTuple):
     more: Array
 
 
-def settled(sums: WordSums, base: Array, a: float, choice: tuple[float, float]) -> Settled:
+def settled(sums: WordStatistics, base: Array, a: float, choice: tuple[float, float]) -> Settled:
     """`settle_odds` by NumPy."""
     (c, p), table = choice, sums.table
     rows, values = table.rows, table.high

@@ -20,8 +20,8 @@ from credo._kernels.text.log_odds import add_odds, add_settled_odds, contribute,
 from credo.blocks.block import Parameter, Settings
 from credo.blocks.capabilities import OneTerm, WordByWord
 from credo.blocks.text import few_log_odds
-from credo.blocks.text.column import Texts, Words
-from credo.blocks.text.few_log_odds import OddsLeftOut, Settled, WordSums
+from credo.blocks.text.column import Texts, WordReader
+from credo.blocks.text.few_log_odds import OddsLeftOut, Settled, WordStatistics
 from credo.core.evidence import Evidence
 from credo.core.labels import Label
 from credo.core.membership import Hard
@@ -84,7 +84,7 @@ class WordPairs:
     reading: Tokeniser
 
     def of(self, batch: Batch) -> tuple[Documents, Any]:
-        return pairs_alone(*batch.encoded(Words(self.name, self.reading)))
+        return pairs_alone(*batch.encoded(WordReader(self.name, self.reading)))
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class OddsLikelihood(OneTerm, WordByWord):
     weight: float = 1.0
 
     @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         return (self.block.name,)
 
     @property
@@ -141,9 +141,9 @@ class OddsLikelihood(OneTerm, WordByWord):
         return holding, spoken.along(1), everything
 
     @property
-    def _word_sums(self) -> WordSums:
+    def _word_sums(self) -> WordStatistics:
         holding, totals, everything = self._sums
-        return WordSums(self.table, holding, self.block.cuts.least, totals, everything)
+        return WordStatistics(self.table, holding, self.block.cuts.least, totals, everything)
 
     def scores(self, cells: Documents, own: Hard, damping: Sequence[float], powers: Sequence[float]) -> Array:
         """The leave-one-out scores for each damping c and power p. (documents, classes, damping, powers)"""

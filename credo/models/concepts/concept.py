@@ -16,7 +16,7 @@ from credo.data import Batch, cells
 from credo.data.schema import Schema
 from credo.errors import DataError, SchemaError, suggest
 
-Codes = tuple[int, ...]  # for each attribute: the code of the required value, or ANY
+ConceptCodes = tuple[int, ...]  # for each attribute: the code of the required value, or ANY
 ANY = -1
 CATEGORIES_ONLY = "concepts are about categories: cut numbers into bins first, as pandas.cut does"
 
@@ -125,13 +125,13 @@ class Attributes:
     def row(self, codes: Iterable[int]) -> dict[str, Any]:
         return {name: each[code] for (name, each), code in zip(self.values.items(), codes, strict=True)}
 
-    def concept(self, codes: Codes | None) -> Concept:
+    def concept(self, codes: ConceptCodes | None) -> Concept:
         if codes is None:
             return Concept(self.names, None)
         asked = [(name, code) for name, code in zip(self.values, codes, strict=True) if code != ANY]
         return Concept(self.names, tuple((name, self.values[name][code]) for name, code in asked))
 
-    def codes(self, concept: Concept | Mapping[str, object]) -> Codes | None:
+    def codes(self, concept: Concept | Mapping[str, object]) -> ConceptCodes | None:
         """The codes of a concept, or of {attribute: value} for the constrained attributes."""
         if isinstance(concept, Concept) and concept.constraints is None:
             return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from credo.models.concepts.concept import Attributes, Codes
+from credo.models.concepts.concept import Attributes, ConceptCodes
 from credo.models.concepts.rows import LabelledRows
 
 NOISE_ADVICE = "If labels may be wrong, try noise=0.05"
 
 
-def contradiction(attributes: Attributes, rows: LabelledRows, row: Codes, labels: tuple[object, object]) -> str:
+def contradiction(attributes: Attributes, rows: LabelledRows, row: ConceptCodes, labels: tuple[object, object]) -> str:
     """The error for a negative row that every consistent conjunction would cover, naming the rows."""
     place = int(np.flatnonzero((rows.codes == np.array(row)).all(axis=1))[0])
     cells = ", ".join(map(str, attributes.row(row).values()))

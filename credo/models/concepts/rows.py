@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.errors import EvidenceError
+from credo.numerics.arrays import Integers
 
-Integers = NDArray[np.int64]
 LARGEST_INT64 = np.iinfo(np.int64).max
 NO_ROW = LARGEST_INT64  # stands for the number of a row that doesn't exist
 

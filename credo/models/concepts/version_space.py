@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from credo.errors import SizeError
-from credo.models.concepts.concept import ANY, Attributes, Codes, Concept
-from credo.models.concepts.rows import Integers, LabelledRows
+from credo.models.concepts.concept import ANY, Attributes, Concept, ConceptCodes
+from credo.models.concepts.rows import LabelledRows
+from credo.numerics.arrays import Integers
 
 MOST_SETS = 2**18  # sets of rows that concepts cover
 MOST_GENERAL = 2**12  # concepts in the general boundary
@@ -26,17 +27,17 @@ TOO_MANY_SETS = (
 )
 
 
-class Option(NamedTuple):
+class AttributeConstraint(NamedTuple):
     """A constraint on one attribute; values that occur in the same rows are interchangeable."""
 
     values: tuple[int, ...]  # the codes of these values, or ANY alone
     covered: int  # the rows that it covers, one bit each
 
 
-Options = Sequence[Sequence[Option]]  # the options of each attribute
+Options = Sequence[Sequence[AttributeConstraint]]  # the options of each attribute
 
 
-def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[Option]]:
+def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[AttributeConstraint]]:
     """For each attribute: any value, each allowed value that occurs in the rows, and the allowed values that don't."""
     found = []
     for j, values in enumerate(allowed):
@@ -44,8 +45,14 @@ def options(allowed: Sequence[Sequence[int]], rows: Integers) -> list[list[Optio
         for i, code in enumerate(rows[:, j].tolist()):
             masks[code] = masks.get(code, 0) | 1 << i
         unseen = tuple(value for value in values if value not in masks)
-        seen = [Option((value,), masks[value]) for value in values if value in masks]
-        found.append([Option((ANY,), (1 << len(rows)) - 1), *seen, *([Option(unseen, 0)] if unseen else [])])
+        seen = [AttributeConstraint((value,), masks[value]) for value in values if value in masks]
+        found.append(
+            [
+                AttributeConstraint((ANY,), (1 << len(rows)) - 1),
+                *seen,
+                *([AttributeConstraint(unseen, 0)] if unseen else []),
+            ]
+        )
     return found
 
 
@@ -86,7 +93,7 @@ class VersionSpace:
     rows: LabelledRows
 
     @cached_property
-    def _specific(self) -> Codes | None:
+    def _specific(self) -> ConceptCodes | None:
         """What all positive rows have in common; None without such rows."""
         positives = self.rows.positives
         if not len(positives):
@@ -131,7 +138,7 @@ class VersionSpace:
         return self.contradicted is None
 
     @property
-    def contradicted(self) -> Codes | None:
+    def contradicted(self) -> ConceptCodes | None:
         """A negative row that S covers, and so every concept that covers all positive rows."""
         if self._specific is None:
             return None
@@ -139,7 +146,7 @@ class VersionSpace:
         return tuple(self.rows.negatives[int(np.argmax(covered))].tolist()) if covered.any() else None
 
     @staticmethod
-    def _covers(codes: Codes, rows: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _covers(codes: ConceptCodes, rows: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         wanted = np.array(codes)
         return np.asarray(((rows == wanted) | (wanted == ANY)).all(axis=1))
 
@@ -194,7 +201,7 @@ class VersionSpace:
         choices = options(self.allowed, negatives)
         stuck = _stuck(choices, (1 << len(negatives)) - 1)
 
-        def completed(codes: Codes, covered: int) -> Iterator[Codes]:
+        def completed(codes: ConceptCodes, covered: int) -> Iterator[ConceptCodes]:
             if len(codes) == len(choices):
                 yield codes
                 return

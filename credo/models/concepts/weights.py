@@ -15,9 +15,10 @@ from typing import Protocol
 import numpy as np
 
 from credo.errors import EvidenceError, SizeError
-from credo.models.concepts.concept import ANY, Attributes, Codes
-from credo.models.concepts.rows import Integers, LabelledRows
-from credo.models.concepts.version_space import Option, VersionSpace, covered_sets, options
+from credo.models.concepts.concept import ANY, Attributes, ConceptCodes
+from credo.models.concepts.rows import LabelledRows
+from credo.models.concepts.version_space import AttributeConstraint, VersionSpace, covered_sets, options
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 MOST_QUERY_CONCEPTS = 2**22  # entries of the array of concept weights behind the best query
@@ -30,18 +31,18 @@ class ConceptWeights(Protocol):
     def log_likelihood_sum(self) -> float:
         """log Σ P(labels | concept), over all concepts."""
 
-    def log_likelihood(self, codes: Codes | None) -> float:
+    def log_likelihood(self, codes: ConceptCodes | None) -> float:
         """log P(labels | concept)"""
 
-    def posterior(self, codes: Codes | None) -> float:
+    def posterior(self, codes: ConceptCodes | None) -> float:
         """P(concept | labels)"""
 
     def covering(self, row: Sequence[int]) -> float:
         """P(the concept covers the row | labels)"""
 
-    def most_probable(self) -> Codes | None: ...
+    def most_probable(self) -> ConceptCodes | None: ...
 
-    def choices(self) -> tuple[list[list[Option]], Integers, Array]:
+    def choices(self) -> tuple[list[list[AttributeConstraint]], Integers, Array]:
         """The options of each attribute, the rows that matter, and what covering each adds to log P."""
 
 
@@ -55,20 +56,20 @@ class Consistent:
     def log_likelihood_sum(self) -> float:
         return log(self.space.size)
 
-    def log_likelihood(self, codes: Codes | None) -> float:
+    def log_likelihood(self, codes: ConceptCodes | None) -> float:
         return 0.0 if self.space.attributes.concept(codes) in self.space else -np.inf
 
-    def posterior(self, codes: Codes | None) -> float:
+    def posterior(self, codes: ConceptCodes | None) -> float:
         return 1 / self.space.size if self.space.attributes.concept(codes) in self.space else 0.0
 
     def covering(self, row: Sequence[int]) -> float:
         return self.space.covering(row) / self.space.size
 
-    def most_probable(self) -> Codes | None:
+    def most_probable(self) -> ConceptCodes | None:
         """Find-S: all are equally probable, and S is one of them."""
         return self.space.attributes.codes(self.space.specific)
 
-    def choices(self) -> tuple[list[list[Option]], Integers, Array]:
+    def choices(self) -> tuple[list[list[AttributeConstraint]], Integers, Array]:
         negatives = self.space.negatives
         return options(self.space.allowed, negatives), negatives, np.full(len(negatives), -np.inf)
 
@@ -123,26 +124,26 @@ class Noisy:
     def log_likelihood_sum(self) -> float:
         return self._nothing + self._relative
 
-    def log_likelihood(self, codes: Codes | None) -> float:
+    def log_likelihood(self, codes: ConceptCodes | None) -> float:
         if codes is None:
             return self._nothing
         wanted = np.array(codes)
         covered = ((self.rows.codes == wanted) | (wanted == ANY)).all(axis=1)
         return self._nothing + self._log_odds * float(self._margins[covered].sum())
 
-    def posterior(self, codes: Codes | None) -> float:
+    def posterior(self, codes: ConceptCodes | None) -> float:
         return exp(self.log_likelihood(codes) - self.log_likelihood_sum)
 
     def covering(self, row: Sequence[int]) -> float:
         return float(np.exp(self._summed([(code,) for code in row]) - self._relative))
 
-    def most_probable(self) -> Codes | None:
+    def most_probable(self) -> ConceptCodes | None:
         """The concept with the largest margin; one concept is kept for each set of covered rows."""
         choices = options(self._allowed, self.rows.codes)
         covered_sets(choices, len(self.rows.codes))  # an error if there are too many
-        found: dict[int, Codes] = {(1 << len(self.rows.codes)) - 1: ()}
+        found: dict[int, ConceptCodes] = {(1 << len(self.rows.codes)) - 1: ()}
         for each in choices:
-            following: dict[int, Codes] = {}
+            following: dict[int, ConceptCodes] = {}
             for covered, codes in found.items():
                 for option in each:
                     following.setdefault(covered & option.covered, (*codes, option.values[0]))
@@ -151,7 +152,7 @@ class Noisy:
         best = int(margins.argmax())
         return [*found.values()][best] if margins[best] > 0 else None
 
-    def choices(self) -> tuple[list[list[Option]], Integers, Array]:
+    def choices(self) -> tuple[list[list[AttributeConstraint]], Integers, Array]:
         return options(self._allowed, self.rows.codes), self.rows.codes, np.asarray(self._log_odds * self._margins)
 
 
@@ -167,13 +168,13 @@ def representatives(weights: ConceptWeights, attributes: Attributes, codes: Inte
     return found
 
 
-def _other(choices: Sequence[Option], levels: int) -> int:
+def _other(choices: Sequence[AttributeConstraint], levels: int) -> int:
     """A value that no concept requires; ANY if there is none."""
     known = {value for option in choices for value in option.values}
     return next((value for value in range(levels) if value not in known), ANY)
 
 
-def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -> Codes:
+def best_query(weights: ConceptWeights, attributes: Attributes, nothing: bool) -> ConceptCodes:
     """The row whose vote is nearest to half, over all rows there could be.
 
     Values that concepts treat alike are tried once. The weights of all concepts form an array with one axis per

@@ -12,7 +12,8 @@ from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
 from credo.core.statistics import Counts
 from credo.families.dirichlet import Estimate, log_evidence, log_kernel, offset
-from credo.models.hidden_markov.pattern import Flags, Pattern
+from credo.models.hidden_markov.pattern import Pattern
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array, Exact
 
 INITIAL, TRANSITIONS = Label("initial"), Label("transitions")

@@ -22,7 +22,7 @@ from credo.models.hidden_markov.chain import log_likelihood_of, seen_in
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.reading import sampled
 from credo.models.latent.log_evidence import of_columns
-from credo.models.latent.starts import Points, points_of, seeded_groups
+from credo.models.latent.starts import SeedPoints, points_of, seeded_groups
 from credo.numerics.exact import Array
 
 SHORT_STEPS, ROUGH_TOLERANCE = 20, 1e-5  # of the short runs from each start
@@ -121,7 +121,7 @@ def start_of(chain: HiddenChain, sample: SequenceBatch, points: Array, seed: Any
     codes = np.zeros(sample.rows, dtype=np.int32)
     if points.shape[1] and states > 1:
         window = START_WINDOWS[seed[1] % len(START_WINDOWS)]
-        (codes,) = seeded_groups(Points(windowed(points, window)), weight, states, [rng])
+        (codes,) = seeded_groups(SeedPoints(windowed(points, window)), weight, states, [rng])
     if chain.given is not None and chain.given.column is not None:
         own = chain.given.codes(sample.batch)
         codes = np.where(own >= 0, own, codes)

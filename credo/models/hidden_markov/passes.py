@@ -20,10 +20,10 @@ from credo._kernels.hidden_markov.log_smoothing import pass_backward_log, pass_f
 from credo._kernels.hidden_markov.paths import pass_best, trace_best
 from credo._kernels.hidden_markov.smoothing import pass_backward, pass_forward
 from credo._kernels.models.shares import take_top
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 HELD = 2**25  # numbers kept between the passes
-Codes = NDArray[np.int32]
 LogsOf = Callable[[int], Array]  # the log-likelihoods of a stretch's rows, in an array of its own. (rows, positions)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.errors import PriorError, SchemaError, suggest
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array
 
-Flags = NDArray[np.bool_]
 Transitions = Any  # "any", "left-to-right", {state: [states that may follow]}, or a matrix of 0 and 1
 NAMED_PATTERNS = ("any", "left-to-right")
 LONGEST_DURATION = 10_000  # rows of a minimum duration

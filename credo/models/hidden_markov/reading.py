@@ -117,7 +117,7 @@ def sampled(reader: Callable[[], Iterable[Any]]) -> SequenceBatch:
     else:
         chosen = {places[int(i)][0] for i in np.linspace(0, len(places) - 1, SAMPLED_RUNS).astype(int)}
         each, pieces = SAMPLED_ROWS // len(chosen), -(-SAMPLED_RUNS // len(chosen))
-    found = engines.map(Pieces(frozenset(chosen), each, pieces), reader())
+    found = engines.map(RunsOfBatch(frozenset(chosen), each, pieces), reader())
     return _joined([batch for batch in found if batch is not None])
 
 
@@ -130,7 +130,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class RunsOfBatch:
     """Runs of rows of a batch, if its start is among the given ones; otherwise nothing."""
 
     starts: frozenset[int]

@@ -29,7 +29,7 @@ def points_of(conditional: Conditional, batch: Batch, weight: Array, levels: obj
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class SeedPoints:
     """Rows as points, NaN where cells are missing, prepared for several draws of seeds."""
 
     coordinates: Array  # (rows, columns)
@@ -65,8 +65,8 @@ class Points:
 
 
 def seeded_groups(
-    points: Points, weight: Array, groups: int, draws: Sequence[np.random.Generator], *, rounds: int = CENTRE_ROUNDS,
-    known: Codes | None = None,
+    points: SeedPoints, weight: Array, groups: int, draws: Sequence[np.random.Generator], *,
+    rounds: int = CENTRE_ROUNDS, known: Codes | None = None,
 ) -> Codes:  # fmt: skip
     """The nearest seed of each row, for each of several draws. Seeds are rows, each drawn with a probability in
     proportion to its squared distance from those before it (Arthur and Vassilvitskii 2007); then they move to the mean
@@ -98,7 +98,7 @@ def seeded_groups(
     return codes
 
 
-def _nearest(points: Points, centres: Array, shown: NDArray[np.bool_], own: Codes) -> Codes:
+def _nearest(points: SeedPoints, centres: Array, shown: NDArray[np.bool_], own: Codes) -> Codes:
     """The nearest of each start's centres (starts, groups, d), unless a row's group is known. (starts, rows)"""
     starts, groups, d = centres.shape
     flat = starts * groups, d
@@ -140,7 +140,7 @@ def squared_distances(x: Array, known: NDArray[np.bool_], centres: Array, shown:
 
 
 def _middles(
-    points: Points, weight: Array, codes: Codes, old: Array, shown: NDArray[np.bool_]
+    points: SeedPoints, weight: Array, codes: Codes, old: Array, shown: NDArray[np.bool_]
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The mean of each group's known coordinates, for each start; a group without rows stays where it is. (starts,
     groups, coordinates) both"""

@@ -21,7 +21,7 @@ from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import Numbers, hidden_blocks
 from credo.models.latent.log_evidence import of_completed
-from credo.models.latent.starts import Points, points_of, seeded_groups, whitened
+from credo.models.latent.starts import SeedPoints, points_of, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.moves import split_and_merged
@@ -112,12 +112,12 @@ class Problem:
         return len(self.places.points) - self.distinct if continuous else 0
 
     @cached_property
-    def _points(self) -> Points:
-        return Points(self.places.points)
+    def _points(self) -> SeedPoints:
+        return SeedPoints(self.places.points)
 
     @cached_property
-    def _whitened(self) -> Points:
-        return Points(whitened(self.places.points, self.places.weight))
+    def _whitened(self) -> SeedPoints:
+        return SeedPoints(whitened(self.places.points, self.places.weight))
 
     def starts(self, components: int, covariance: Covariance, count: int) -> list[MixtureEM]:
         """The starts of EM: that many models."""

@@ -35,7 +35,7 @@ ALL_ROWS_STEPS = 40  # of EM on all rows, for the numbers still open
 
 
 @dataclass
-class Found:
+class BestFits:
     """The best fits of the sample so far, by their number of components, of one covariance."""
 
     covariance: Covariance
@@ -123,13 +123,13 @@ def _covariances(problem: Problem, asked: Covariance | str) -> tuple[Covariance,
 
 def _found(
     problem: Problem, components: int | None, covariance: Covariance | str, most: int
-) -> tuple[list[Found], bool]:
+) -> tuple[list[BestFits], bool]:
     """Of each covariance, and whether Ctrl-C ended the search. Fits of a sample alone aren't kept then."""
-    found: list[Found] = []
+    found: list[BestFits] = []
     try:
         for each in _covariances(problem, covariance):
             above = max((own.evidence[own.best] for own in found), default=-np.inf)
-            found.append(Found(each))
+            found.append(BestFits(each))
             _search(problem, found[-1], components, most, above)
     except KeyboardInterrupt:
         found = [own for own in found if own.fits]
@@ -140,7 +140,7 @@ def _found(
     return found, False
 
 
-def _search(problem: Problem, found: Found, components: int | None, most: int, above: float) -> None:
+def _search(problem: Problem, found: BestFits, components: int | None, most: int, above: float) -> None:
     """All numbers of components, or the given one; other covariances have come `above` a value."""
     if components is not None:
         found.add(problem, components, problem.groupings(components, problem.count(components)))
@@ -173,16 +173,16 @@ def _until_interrupted(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
             return
 
 
-def _tried_on_all(problem: Problem, found: Sequence[Found], components: int | None) -> Iterator[Candidate]:
+def _tried_on_all(problem: Problem, found: Sequence[BestFits], components: int | None) -> Iterator[Candidate]:
     """Fits of all rows: the best number for each covariance that the sample leaves open, the most probable first; for
     the best covariance also larger numbers, while the evidence grows, and smaller ones that aren't clearly worse."""
 
-    def tried(own: Found, k: int) -> Candidate:
+    def tried(own: BestFits, k: int) -> Candidate:
         fit = problem.on_all(own.fits[k], ALL_ROWS_STEPS)
         return Candidate(fit, problem.choice(fit, own.covariance))
 
     top = max(own.evidence[own.best] for own in found)
-    firsts: list[tuple[float, Found]] = []
+    firsts: list[tuple[float, BestFits]] = []
     for own in sorted(found, key=lambda each: -each.evidence[each.best]):
         if own.evidence[own.best] > top - DECISIVE_LEAD:
             first = tried(own, own.best)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from credo import engines
 from credo.data import Batch
 from credo.errors import DataError
+from credo.models.class_jobs import LogJoint
 from credo.models.discriminant import GaussianDiscriminant
 from credo.numerics.exact import Array
 
@@ -54,7 +55,7 @@ class Surprise:
     model: GaussianDiscriminant
 
     def __call__(self, batch: Batch) -> tuple[Array, Any, Array]:
-        log_joint, _ = self.model._added_up(batch, base=True)
+        log_joint, _ = LogJoint(self.model)(batch)
         total = np.logaddexp.reduce(log_joint, axis=1)
         shares = np.exp(log_joint - total[:, None])
         each = self.model.terms_by_column(batch)

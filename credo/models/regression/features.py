@@ -20,7 +20,7 @@ from credo.blocks.capabilities import Ignored
 from credo.blocks.one_hot import (
     FEATURES,
     LABEL,
-    Encoding,
+    OneHotEncoding,
     feature_column,
     missing_feature,
     number_feature,
@@ -91,11 +91,11 @@ class Readings:
                 counts[Label("column", name)] = Part((None, name), Counts.of(codes, len(levels), member))
         return Evidence(Schema(tuple(columns)), {**parts, **counts})
 
-    def encoding(self, evidence: Evidence) -> Encoding:
+    def encoding(self, evidence: Evidence) -> OneHotEncoding:
         """The features of the evidence, by column."""
         values = {name: evidence.schema[name].levels for name in self.names if name in self.categories}
         place = {feature: i for i, feature in enumerate(evidence.schema[FEATURES].values)}
-        return Encoding(self.names, values, place)
+        return OneHotEncoding(self.names, values, place)
 
 
 def pairs_of(interactions: Interactions, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -232,10 +232,10 @@ class Features:
         return {c.name: np.arange(a, b) for c, a, b in zip(self.schema, starts, ends, strict=True)}
 
     @cached_property
-    def encoding(self) -> Encoding:
+    def encoding(self) -> OneHotEncoding:
         values = {column.name: column.levels for column in self.schema if column.levels is not None}
         features = [feature for column in self.schema for feature in features_of(column)]
-        return Encoding(self.columns, values, {feature: i for i, feature in enumerate(features)})
+        return OneHotEncoding(self.columns, values, {feature: i for i, feature in enumerate(features)})
 
     def encode(self, batch: Batch) -> Array:
         """(rows, width); a column that the batch doesn't have counts as missing."""

@@ -28,7 +28,7 @@ EXACT_FIT_SHARE = 1e-10  # of the target's scatter: a smaller residual is an exa
 FITS_EXACTLY = "the target fits exactly: the noise variance is unknown, and intervals are as narrow as rounding errors"
 
 
-class Settings(NamedTuple):
+class LineSettings(NamedTuple):
     """The settings of a fit."""
 
     given: LinearGaussian | None = None  # a prior of the weights of raw cells, the intercept first
@@ -97,7 +97,7 @@ class FittedLine:
     noise_degrees: float | None = None  # of freedom of Student-t noise
 
     @classmethod
-    def of(cls, design: Design, evidence: Evidence, settings: Settings) -> FittedLine:
+    def of(cls, design: Design, evidence: Evidence, settings: LineSettings) -> FittedLine:
         features = design.features(evidence)
         if settings.given is not None:
             plain = replace(

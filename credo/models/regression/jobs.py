@@ -11,7 +11,7 @@ from credo.core.learning import RowWeights
 from credo.data import Batch
 from credo.data.batches import TILE_ROWS
 from credo.models.regression.fitted_line import FittedLine
-from credo.models.regression.leave_one_out import LeftOut
+from credo.models.regression.leave_one_out import LeaveOneOut
 from credo.numerics.exact import Array
 
 
@@ -63,7 +63,7 @@ class Predictives:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredNumbers:
     """Truth, mean, log p(truth) and weight of each row that has a target; optionally without the row itself."""
 
     line: FittedLine
@@ -77,5 +77,5 @@ class Scored:
         if len(kept) < len(y):
             batch, y, weight = batch.take(kept), y[kept], weight[kept]
         z, ignored = self.line.basis.read(batch)
-        found = LeftOut(self.line)(z, y, weight) if self.left_out else self.line.predictive(z)
+        found = LeaveOneOut(self.line)(z, y, weight) if self.left_out else self.line.predictive(z)
         return np.column_stack([y, found.location, found.log_prob(y), weight]), ignored

@@ -22,7 +22,7 @@ LEVEL_WEIGHT_ERROR = 1e-9  # relative rounding error of the weight of a level's 
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeaveOneOut:
     """Leave-one-out predictives of learned rows."""
 
     line: FittedLine

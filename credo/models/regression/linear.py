@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from credo.models.metrics import fold_ratio
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
-from credo.models.regression.fitted_line import FittedLine, Settings
-from credo.models.regression.jobs import Means, Predictives, Scored
+from credo.models.regression.fitted_line import FittedLine, LineSettings
+from credo.models.regression.jobs import Means, Predictives, ScoredNumbers
 from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.models.targets import with_known_target, with_target
 from credo.notices import quietly, tell, tell_of_columns
@@ -248,7 +248,7 @@ class LinearRegression(Additive):
         ridge = None if self.ridge == "evidence" else float(self.ridge)
         if self.robust is not None:
             return self.robust.fitted
-        return FittedLine.of(self.design, self.evidence, Settings(self.given, ridge, self.select))
+        return FittedLine.of(self.design, self.evidence, LineSettings(self.given, ridge, self.select))
 
     @property
     def as_family(self) -> LinearGaussian:
@@ -425,12 +425,12 @@ class LinearRegression(Additive):
 
     def _scored(self, table: Source, weight: Weight, how: str) -> NumberScores:
         weights = Weights.of(weight)
-        job = Scored(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
+        job = ScoredNumbers(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
         names = self.needs(table.without(weight))
         if table.sums_scores:
             added = self._summed(job, weights.partitions(table, names))
             ratio = fold_ratio(added.rows) if job.left_out else 0.0
-            return cast("NumberScores", replace(added, how=how, held_out_ratio=ratio))
+            return added.instead_of_rows(how=how, held_out_ratio=ratio)
         found = self._collected(table, job, names, weights)
         if not len(found):
             raise DataError(NO_TARGET.format(self.target))
@@ -462,7 +462,7 @@ class LinearRegression(Additive):
         if drawn.table.sums_scores:
             job, partitions, _ = fold_job(model, drawn.table, folds, weight, seed, _scores_of, drawn.together)
             added = model._summed(job, partitions, SummedNumberScores.of_fold)
-            return cast("NumberScores", replace(added, how=drawn.how, held_out_ratio=fold_ratio(folds)))
+            return added.instead_of_rows(how=drawn.how, held_out_ratio=fold_ratio(folds))
         found, _ = fold_scores(model, drawn.table, folds, weight, seed, _scores_of, together=drawn.together)
         return drawn.scores_of_numbers(found[0], weight)
 
@@ -493,7 +493,7 @@ def _tell_unseen(ignored: Ignored) -> None:
 def _scores_of(model: LinearRegression, batch: Batch, weights: Array) -> tuple[Array]:
     with quietly():  # the fit of all rows tells its own notices
         fitted = model.fitted
-    job = Scored(fitted, str(model.target), Weights().of_a_row)
+    job = ScoredNumbers(fitted, str(model.target), Weights().of_a_row)
     return (job(replace(batch, weight=weights))[0],)
 
 

@@ -30,7 +30,7 @@ from credo.models.metrics import Scores
 from credo.models.regression.encoding import ColumnSums, RowEncoding
 from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.laplace import LaplacePosterior
-from credo.models.regression.logistic_fitting import Fitting, Method
+from credo.models.regression.logistic_fitting import LogisticFit, Method
 from credo.models.regression.logistic_validation import cross_validated, left_out
 from credo.models.regression.tf_idf import text_settings
 from credo.notices import tell
@@ -115,7 +115,7 @@ class LogisticRegression(ClassPredictor):
         sums = ColumnSums(name, Readings.of(views, self.interactions), text_settings(views, self.kinds))
         seen = gather(sums, table, [name, *views], weight, Evidence.total).ordered()
         model = self._begun(name, views, seen, sums.encoding(seen)).replaced(signs=dict(table.currencies([*views])))
-        found = Fitting(model, table, weight).learned()
+        found = LogisticFit(model, table, weight).learned()
         return model.replaced(posterior=found.posterior, strengths=found.strengths, history=found.history)
 
     def _begun(self, target: str, views: Views, seen: Evidence, encoding: RowEncoding) -> Self:
@@ -160,7 +160,7 @@ class LogisticRegression(ClassPredictor):
         sizes = dict(zip(column.values, seen[ROWS].n.value[:, 0].tolist(), strict=True))
         if not sizes:
             raise DataError(f"no row has a class: every cell of {self.target!r} is missing, or has weight 0")
-        found = Fitting(self, table, weight).updated(before)
+        found = LogisticFit(self, table, weight).updated(before)
         return self.replaced(
             posterior=found.posterior,
             history=(*self.history, *found.history),

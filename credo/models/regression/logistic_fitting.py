@@ -42,7 +42,7 @@ ONE_FOLD_ENTRIES = 2_000_000  # entries times classes: with more, only one fold 
 SEPARATED_DEVIATIONS = 15.0  # a feature that moves a logit this far has no finite weight without a prior
 
 
-class Learned(NamedTuple):
+class LearnedWeights(NamedTuple):
     """The posterior, the strengths of the groups of features, and the log-posterior step by step."""
 
     posterior: LaplacePosterior
@@ -58,7 +58,7 @@ class Begun(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Fitting:
+class LogisticFit:
     """One fit: the model with its encoding and classes, and the rows of a table."""
 
     model: LogisticRegression
@@ -88,7 +88,7 @@ class Fitting:
         draw = FoldDraw(STRENGTH_FOLDS, 0) if self.draw is None and by_folds else self.draw
         return TableRows.of(self.model, self.table, self.weight, draw)
 
-    def learned(self) -> Learned:
+    def learned(self) -> LearnedWeights:
         """The fit from scratch."""
         model, start = self.model, self.start
         if model.estimate == "ml":
@@ -177,7 +177,7 @@ class Fitting:
             return np.full(count, float(asked))
         return np.full(count, strength_by_held_out_rows(_HeldOutScore(self, start)))
 
-    def _concluded(self, mode: Mode, strengths: Array) -> Learned:
+    def _concluded(self, mode: Mode, strengths: Array) -> LearnedWeights:
         if not mode.converged and _fell(mode.history):
             tell("the log-likelihood fell: the gradient steps are too large. Decrease rate=, or use method='newton'")
         elif not mode.converged:
@@ -185,7 +185,7 @@ class Fitting:
             tell(f"the {steps:,} steps didn't reach the most probable weights: increase steps=")
         posterior = self.posterior(mode, self.groups.prior(strengths), flat_intercept=True)
         named = dict(zip(self.model.encoding.groups, strengths.tolist(), strict=True))
-        return Learned(posterior, named, mode.history)
+        return LearnedWeights(posterior, named, mode.history)
 
     def posterior(
         self, mode: Mode, prior: WeightPrior, flat_intercept: bool, rows: TableRows | None = None
@@ -213,7 +213,7 @@ class Fitting:
                 "fit stopped where it hardly increased any more. Use a prior: estimate='bayes'"
             )
 
-    def updated(self, posterior: LaplacePosterior) -> Learned:
+    def updated(self, posterior: LaplacePosterior) -> LearnedWeights:
         """The fit of further rows, with the posterior so far as their prior."""
         prior = posterior.as_prior()
         mode = self.mode(prior, posterior.mode)
@@ -222,7 +222,7 @@ class Fitting:
         if found.log_evidence is not None and posterior.log_evidence is not None:
             evidence = posterior.log_evidence + found.log_evidence
         likelihood = posterior.log_likelihood + found.log_likelihood
-        return Learned(replace(found, log_likelihood=likelihood, log_evidence=evidence), {}, mode.history)
+        return LearnedWeights(replace(found, log_likelihood=likelihood, log_evidence=evidence), {}, mode.history)
 
 
 def _fell(history: Sequence[float]) -> bool:
@@ -234,7 +234,7 @@ def _fell(history: Sequence[float]) -> bool:
 class _HeldOutScore:
     """The held-out log-likelihood of some folds given the strength; each fit starts from the last."""
 
-    fitting: Fitting
+    fitting: LogisticFit
     start: Array
 
     def __post_init__(self) -> None:

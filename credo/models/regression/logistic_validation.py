@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from credo.models.class_predictor import NO_CLASS
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.regression.laplace import LaplacePosterior
-from credo.models.regression.logistic_fitting import Fitting
+from credo.models.regression.logistic_fitting import LogisticFit
 from credo.models.regression.table_rows import TableRows
 from credo.models.summed_scores import SummedScores, summed_batch
 from credo.numerics.exact import Array
@@ -33,7 +33,7 @@ HELD_FIXED = "strength held fixed"
 
 
 @dataclass(frozen=True, eq=False)
-class FoldShares:
+class PosteriorShares:
     """log P(class | row) by the other folds' model, the row's class, and its weight."""
 
     posteriors: tuple[LaplacePosterior, ...]
@@ -90,7 +90,7 @@ class LeftOutShares:
 
 def cross_validated(model: LogisticRegression, drawn: DrawnFolds, weight: Weight, seed: int) -> Scores:
     """Each fold is predicted by a fit of the others, which starts from the model's own weights."""
-    fitting = Fitting(model, drawn.table, weight, drawn.draw(seed))
+    fitting = LogisticFit(model, drawn.table, weight, drawn.draw(seed))
     prior = fitting.prior
     sizes = fitting.rows.reduce(FoldWeights(drawn.folds, len(model.classes)), _sum)
     if sum(rows.rows for rows in fitting.rows.held or ()) < drawn.folds and fitting.rows.held is not None:
@@ -100,7 +100,7 @@ def cross_validated(model: LogisticRegression, drawn: DrawnFolds, weight: Weight
         rows = replace(fitting.rows, fold=k)
         mode = fitting.mode(prior, model.seen.mode, rows, roughly=_others(model, prior, drawn.folds))
         posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
-    job = FoldShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
+    job = PosteriorShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
     found = _scores(model, fitting.rows, job, f"{drawn.how}, {HELD_FIXED}")
     return drawn.with_groups(replace(found, held_out_ratio=fold_ratio(drawn.folds)), weight)
 
@@ -118,7 +118,7 @@ def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores
         raise EvidenceError(
             "leave-one-out needs the covariances of all weights, and here these are too many: use cross_validate(data)"
         )
-    rows = Fitting(model, table, weight).rows
+    rows = LogisticFit(model, table, weight).rows
     job = LeftOutShares(model.seen, model.class_weights, model.integrates)
     found = _scores(model, rows, job, f"leave-one-out, approximately, {HELD_FIXED}")
     there = found.class_weights
@@ -130,11 +130,11 @@ def left_out(model: LogisticRegression, table: Source, weight: Weight) -> Scores
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class JudgedShares:
     """The results of a job: log P(class | row) under the model's P(class) (NaN at a class unknown to the model), the
     row's class, and its weight."""
 
-    job: FoldShares | LeftOutShares
+    job: PosteriorShares | LeftOutShares
     prior_shift: Array
 
     def __call__(self, rows: FeatureRows) -> tuple[Array, Codes, Array]:
@@ -145,13 +145,13 @@ class Shares:
         return self.job.judged(shifted - total, codes, weights), codes, weights
 
 
-def _scores(model: LogisticRegression, rows: TableRows, job: FoldShares | LeftOutShares, how: str) -> Scores:
-    shares = Shares(job, model._prior_shift)
+def _scores(model: LogisticRegression, rows: TableRows, job: PosteriorShares | LeftOutShares, how: str) -> Scores:
+    shares = JudgedShares(job, model._prior_shift)
     if rows.table.sums_scores:
         added = rows.reduce(SumScores(shares, partial(summed_batch, model.classes)), SummedScores.total)
         if not added.rows:
             raise DataError(NO_CLASS.format(model.target))
-        return cast("Scores", replace(added, how=how))
+        return added.instead_of_rows(how=how)
     log_shares, codes, weights = (np.concatenate(each) for each in zip(*rows.map(shares), strict=True))
     if not len(codes):
         raise DataError(NO_CLASS.format(model.target))

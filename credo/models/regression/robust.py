@@ -32,7 +32,7 @@ from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import fold_ratio
 from credo.models.regression.features import Features
-from credo.models.regression.fitted_line import Basis, FittedLine, Settings, reference_prior
+from credo.models.regression.fitted_line import Basis, FittedLine, LineSettings, reference_prior
 from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.scores import NumberScores, SummedNumberScores
 from credo.notices import quietly, tell
@@ -155,7 +155,7 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
     _refuse_once(table)
     plain = with_fields(model, noise="gaussian").update(table, weight=weight)
     ridge = None if model.ridge == "evidence" else float(model.ridge)
-    start = FittedLine.of(plain.design, plain._seen, Settings(None, ridge, model.select))
+    start = FittedLine.of(plain.design, plain._seen, LineSettings(None, ridge, model.select))
     if model.ridge != "evidence":
         found = _climbed(model, table, weight, start, None, 4.0)
         return with_fields(plain, noise="student", robust=found)
@@ -214,7 +214,7 @@ def cross_validated(model: LinearRegression, drawn: DrawnFolds, weight: Weight, 
             found.append(trained.scores(table.where(inside), weight=own))
     if table.sums_scores:
         added = SummedNumberScores.total(cast("list[SummedNumberScores]", found))
-        return cast("NumberScores", replace(added, how=drawn.how, held_out_ratio=fold_ratio(drawn.folds)))
+        return added.instead_of_rows(how=drawn.how, held_out_ratio=fold_ratio(drawn.folds))
     names = ("truth", "predicted", "log_probabilities", "weights")
     columns = np.column_stack([np.concatenate([getattr(each, name) for each in found]) for name in names])
     if len(columns) == len(fold_of):  # in the table's order if no row was left out

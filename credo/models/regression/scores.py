@@ -157,7 +157,7 @@ class NumberScores(ScoredRows, NumberFigures):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SummedNumberScores(WithoutRows, NumberFigures):
+class SummedNumberScores(WithoutRows[NumberScores], NumberFigures):
     """The figures of `NumberScores`, without the rows.
 
     >>> columns = np.array([[1.0, 1.0, -1.0, 1.0], [2.0, 2.5, -1.0, 1.0], [3.0, 2.5, -1.0, 1.0]])

@@ -12,7 +12,7 @@ from credo.models.drawn_folds import DrawnFolds
 from credo.models.forms import Views
 from credo.models.metrics import Scores, fold_ratio
 from credo.models.tree.prunings import learned
-from credo.models.tree.sampling import Sample, sampled
+from credo.models.tree.sampling import TreeSample, sampled
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from credo.models.tree.model import DecisionTree
 
 
-def fold_log_probabilities(tree: DecisionTree, sample: Sample, views: Views, folds: Positions) -> Array:
+def fold_log_probabilities(tree: DecisionTree, sample: TreeSample, views: Views, folds: Positions) -> Array:
     """log P(class | row) of each row by a tree grown from the other folds. (rows, classes)
 
     Cut points, levels, branches, pruning and averaging come from the other folds alone. NaN at a row's class if no

@@ -24,7 +24,7 @@ from credo.errors import DataError, EvidenceError, PriorError, SchemaError, chec
 from credo.models.class_evidence import NO_COLUMN, ClassEvidence, labelled_rows, labelled_table
 from credo.models.class_reader import NOT_FITTED, Shares
 from credo.models.drawn_folds import DrawnFolds
-from credo.models.explaining import Reasons, Step
+from credo.models.explaining import QuestionStep, Reasons
 from credo.models.forms import TEXT_FORMS, Kinds, Views
 from credo.models.metrics import Scores
 from credo.models.tree.binning import Bins, LevelBins, read_cells
@@ -310,10 +310,10 @@ class DecisionTree(ClassEvidence):
             terms[step.column.name] = terms.get(step.column.name, 0.0) + step.added
         return Reasons(prior, terms, prior + sum(terms.values(), np.zeros_like(prior)))
 
-    def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[Step, ...]:
+    def _steps(self, one: Batch, first: int, second: int, size: float) -> tuple[QuestionStep, ...]:
         _, steps = self._path(one)
         return tuple(
-            Step(each.column.name, each.answer, each.rows, float(each.added[first] - each.added[second]) / size)
+            QuestionStep(each.column.name, each.answer, each.rows, float(each.added[first] - each.added[second]) / size)
             for each in steps
         )
 

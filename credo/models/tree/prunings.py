@@ -158,7 +158,7 @@ def settled(structure: Structure, counts: Array, prior: float, prune: Prune | No
     return structure.pruned(plain.shortest() if prune == "mdl" else plain.most_evident()), None
 
 
-class Learned(NamedTuple):
+class LearnedTree(NamedTuple):
     """A grown and pruned tree, or α for the average of all prunings; and the weights in its leaves."""
 
     structure: Structure
@@ -170,13 +170,13 @@ class Learned(NamedTuple):
         return Prunings(self.structure, self.structure.totals((high + low).T), prior, self.stop)
 
 
-def learned(rows: EncodedRows, growth: Growth, prune: Prune | None) -> Learned:
+def learned(rows: EncodedRows, growth: Growth, prune: Prune | None) -> LearnedTree:
     """The tree grown from these rows."""
     structure = grown(rows, growth)
     leaves = rows.leaf_weights(structure)
-    whole = Learned(structure, None, leaves).prunings(growth.prior(rows.classes))
+    whole = LearnedTree(structure, None, leaves).prunings(growth.prior(rows.classes))
     kept, stop = settled(structure, whole.counts, whole.prior, prune)
-    return Learned(kept, stop, leaves if kept is structure else rows.leaf_weights(kept))
+    return LearnedTree(kept, stop, leaves if kept is structure else rows.leaf_weights(kept))
 
 
 # The code of a tree: each node takes a bit, split or leaf; a split is one among the possible ones; a

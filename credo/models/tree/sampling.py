@@ -33,7 +33,7 @@ CATEGORY_FORMS = ("category", "word")
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class TreeSample:
     """Rows with a class and a positive weight, column by column."""
 
     numbers: dict[str, int]  # columns of numbers, and the index of each
@@ -47,7 +47,7 @@ class Sample:
     folds: Positions | None = None  # their row numbers, if sampled
     whole: bool = True  # whether these are all rows of the table
 
-    def take(self, rows: Positions) -> Sample:
+    def take(self, rows: Positions) -> TreeSample:
         """Some of the rows, with only their own levels, but the classes of all rows."""
         categories, columns = dict[str, Codes](), list[Column]()
         for column in self.levels:
@@ -106,7 +106,7 @@ class ReadRows:
     stride: int
     draw: FoldDraw | None
 
-    def __call__(self, batch: Batch) -> Sample:
+    def __call__(self, batch: Batch) -> TreeSample:
         folds = None if self.draw is None else self.draw.of(batch)
         if self.stride > 1:
             some = chosen_rows(batch.start, batch.rows, self.stride)
@@ -125,13 +125,13 @@ class ReadRows:
                 categories[name], levels = batch.categories(name)
                 columns.append(Column(name, "category", levels))
         x = np.ascontiguousarray(batch.matrix(names).T)
-        return Sample(
+        return TreeSample(
             {name: j for j, name in enumerate(names)}, x, categories, Schema(tuple(columns)), self.target, codes,
             weight, unlabelled, folds, self.stride == 1,
         )  # fmt: skip
 
 
-def sampled(table: Source, target: str, views: Views, weight: Weight, draw: FoldDraw | None = None) -> Sample:
+def sampled(table: Source, target: str, views: Views, weight: Weight, draw: FoldDraw | None = None) -> TreeSample:
     """All rows of a table, or a sample if there are very many; levels and classes in their natural order."""
     weights = Weights.of(weight)
     rows = table.count(target) if table.rows is None else table.rows
@@ -143,7 +143,7 @@ def sampled(table: Source, target: str, views: Views, weight: Weight, draw: Fold
     return _joined(parts, target)
 
 
-def _joined(parts: Sequence[Sample], target: str) -> Sample:
+def _joined(parts: Sequence[TreeSample], target: str) -> TreeSample:
     schema, places = unite([part.levels for part in parts])
     ordered = {column.name: column.ordered() for column in schema}
 
@@ -153,7 +153,7 @@ def _joined(parts: Sequence[Sample], target: str) -> Sample:
         each = (np.append(rank[place[name]], -1)[codes] for codes, place in zip(own, places, strict=True))
         return np.concatenate([*each]).astype(np.int32)
 
-    return Sample(
+    return TreeSample(
         parts[0].numbers,
         np.concatenate([part.x for part in parts], axis=1),
         {name: codes_of(name, [part.categories[name] for part in parts]) for name in parts[0].categories},

@@ -14,7 +14,8 @@ from credo.errors import SizeError
 from credo.networks import graph
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import FEWEST_SPARSE_UNKNOWNS, SolvedGaussian, solved_dense, solved_sparse
-from credo.networks.hybrid.number_node import Codes, Equations, NumberNode
+from credo.networks.hybrid.number_node import Equations, NumberNode
+from credo.numerics.arrays import Positions
 
 if TYPE_CHECKING:
     from credo.networks.hybrid.network import HybridNetwork
@@ -73,7 +74,7 @@ class GaussianComponent:
         """Whether there is evidence on its numbers, which then changes the probabilities of categories."""
         return bool(self.intervals) or any(node.name in self.findings.values for node in self.nodes)
 
-    def every(self) -> dict[str, Codes]:
+    def every(self) -> dict[str, Positions]:
         """The switches' states in each configuration, the last switch changing fastest."""
         codes = np.unravel_index(np.arange(self.configurations), self.sizes) if self.sizes else ()
         return dict(zip(self.switches, codes, strict=True))
@@ -89,7 +90,7 @@ class GaussianComponent:
                 'depend on; more evidence makes them fewer, and method="auto" estimates'
             )
 
-    def solved(self, codes: Mapping[str, Codes]) -> SolvedGaussian:
+    def solved(self, codes: Mapping[str, Positions]) -> SolvedGaussian:
         """The Gaussian for some configurations of the switches."""
         count = len(next(iter(codes.values()))) if codes else 1
         if count == 1 and len(self.unknown) > FEWEST_SPARSE_UNKNOWNS:
@@ -110,7 +111,7 @@ class GaussianComponent:
                     constant[:, i] += weight * self.findings.values[name]
         return solved_dense(coefficients, constant, variance)
 
-    def _sparse(self, codes: Mapping[str, Codes]) -> SolvedGaussian:
+    def _sparse(self, codes: Mapping[str, Positions]) -> SolvedGaussian:
         """Rows of the equations of all numbers; those of nodes with category parents are filled in."""
         from scipy import sparse
 

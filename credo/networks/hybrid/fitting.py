@@ -89,7 +89,7 @@ def _with_logistic(
     evidence = learner.gathered(table, weight).ordered()
     states = {column.name: column.values for column in evidence.schema if column.levels is not None}
     reading, weights = replace(learner, states=states), Weights.of(weight)
-    job = ReadCells(reading, weights.of_a_row)
+    job = ReadMixedRows(reading, weights.of_a_row)
     parts = [*engines.map(job, weights.partitions(table, learner.network.variables))]
     codes = {name: np.concatenate([own[0][name] for own in parts]) for name in states}
     numbers = {name: np.concatenate([own[1][name] for own in parts]) for name in learner.numbers}
@@ -200,7 +200,7 @@ class AnyMissing:
 
 
 @dataclass(frozen=True, eq=False)
-class ReadCells:
+class ReadMixedRows:
     """The job of one batch: codes of categories, numbers, and the rows' weights."""
 
     learner: HybridLearner

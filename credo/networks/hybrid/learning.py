@@ -12,10 +12,11 @@ import numpy as np
 
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
-from credo.core.learning import Validation, Weight
+from credo.core.learning import Weight
 from credo.core.membership import Codes, Hard
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Counts
+from credo.core.validation import Validation
 from credo.data import Batch
 from credo.data.schema import Column, Schema
 from credo.errors import DataError, EvidenceError, NetworkError

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo import engines
-from credo.core.learning import RowWeights, Validation, Weights, summed_validation
+from credo.core.learning import RowWeights, Weights
 from credo.core.membership import Codes
+from credo.core.validation import Validation, summed_validation
 from credo.data import Batch, source
 from credo.errors import DataError, EvidenceError
 from credo.networks.hybrid.learning import HybridLearner, NodeShape, shapes_of
@@ -36,9 +37,9 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
     names = learner.needs(table.without(weight))
     job, partitions = LeaveOutOfNodes.of(learner, weights.of_a_row), weights.partitions(table, names)
     if table.sums_scores:
-        added: Any = summed_validation(job, partitions, left_out=True)
+        added = summed_validation(job, partitions, left_out=True)
         _check_rows(learner, added.n)
-        return cast("Validation", added)
+        return added.instead_of_rows()
     log_probs, row_weights = (np.concatenate(each) for each in zip(*engines.map(job, partitions), strict=True))
     _check_rows(learner, row_weights.sum())
     return Validation(log_probs, np.arange(len(log_probs)), row_weights)

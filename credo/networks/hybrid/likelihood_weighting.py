@@ -16,9 +16,9 @@ from credo.networks.hybrid.components import GaussianComponent, components, rele
 from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.gaussian import DenseGaussian
-from credo.networks.hybrid.number_node import Codes
 from credo.networks.hybrid.truncated_normal import log_mass, truncated_draws
 from credo.networks.inference.sizes import FEWEST_RELIABLE_SAMPLES, LIKELIHOOD_WEIGHTING
+from credo.numerics.arrays import Positions
 from credo.numerics.distributions import Normal
 from credo.numerics.exact import Array
 
@@ -37,7 +37,7 @@ class Particles:
 
     weight: Array  # (draws,), which sum to 1
     log_total: float  # log of their mean before normalisation: log P(findings)
-    codes: Mapping[str, Codes]
+    codes: Mapping[str, Positions]
     names: tuple[str, ...]  # names of the numbers
     means: Array  # (draws, names)
     variances: Array  # (draws, names)
@@ -99,7 +99,7 @@ class Particles:
         variance = parts[:, 1] if (parts[:, 1] > 0).all() else parts[:, 1] + self._bandwidth(j) ** 2
         return parts[:, 0], variance, weight
 
-    def _systematic_sample(self, order: Codes | None = None) -> Codes:
+    def _systematic_sample(self, order: Positions | None = None) -> Positions:
         """A systematic sample of draws, in proportion to their weights; in the order of a number's values it preserves
         the number's mean."""
         own = np.arange(len(self.weight)) if order is None else order
@@ -126,7 +126,7 @@ class WeightedSampler:
     size: int
     random: np.random.Generator
     joint: bool = True  # whether the query is joint in several numbers, so that covariances are needed
-    codes: dict[str, Codes] = field(default_factory=dict)
+    codes: dict[str, Positions] = field(default_factory=dict)
     log_weight: Array = field(default_factory=lambda: np.zeros(0))
 
     def collapsed(self, names: Sequence[str]) -> tuple[Array, Array]:
@@ -150,7 +150,7 @@ class WeightedSampler:
                 means[:, j] = self.findings.values[name]
         return means, np.zeros((self.size, wide, wide) if self.joint else (self.size, wide))
 
-    def draw_categories(self, rows: Codes, known: Mapping[str, int]) -> None:
+    def draw_categories(self, rows: Positions, known: Mapping[str, int]) -> None:
         """Sampled categories, given states and likelihoods, ignoring evidence on numbers."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -196,7 +196,7 @@ class WeightedSampler:
                 covariances[np.ix_(here, at)] = np.einsum("nii->ni", covariance)[:, : len(own)]
 
     def _draw_intervals(
-        self, component: GaussianComponent, names: Sequence[str], law: DenseGaussian, rows: Codes
+        self, component: GaussianComponent, names: Sequence[str], law: DenseGaussian, rows: Positions
     ) -> tuple[Array, Array]:
         """Numbers with interval evidence are drawn one after another, each weighted by the mass of its interval
         (Geweke, Hajivassiliou and Keane); the others are conditioned on them."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from credo.core.description import DescriptionLength
-    from credo.core.learning import Validation, Weight
+    from credo.core.learning import Weight
+    from credo.core.validation import Validation
     from credo.data import Source
     from credo.networks.answers import MostProbable
     from credo.networks.causes.effect import Effect

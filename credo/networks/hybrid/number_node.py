@@ -8,11 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
-
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +35,12 @@ class NumberNode:
         variance = self.variance.reshape(-1)
         return bool((weights == weights[:1]).all() and (variance == variance[:1]).all())
 
-    def at(self, codes: Mapping[str, Codes]) -> tuple[Array, Array, Array]:
+    def at(self, codes: Mapping[str, Positions]) -> tuple[Array, Array, Array]:
         """Intercepts, weights and variances for configurations of the category parents."""
         where = tuple(codes[name] for name in self.categories)
         return self.intercept[where], self.weights[where], self.variance[where]
 
-    def mean(self, codes: Mapping[str, Codes], numbers: Mapping[str, Array]) -> Array:
+    def mean(self, codes: Mapping[str, Positions], numbers: Mapping[str, Array]) -> Array:
         """The mean of each row."""
         where = tuple(codes[name] for name in self.categories)
         found = self.intercept[where]
@@ -50,7 +48,7 @@ class NumberNode:
             found = found + self.weights[..., j][where] * numbers[parent]
         return np.asarray(found)
 
-    def log_density(self, codes: Mapping[str, Codes], numbers: Mapping[str, Array]) -> Array:
+    def log_density(self, codes: Mapping[str, Positions], numbers: Mapping[str, Array]) -> Array:
         """log p(x | parents) of each row."""
         variance = self.variance[tuple(codes[name] for name in self.categories)]
         away = numbers[self.name] - self.mean(codes, numbers)
@@ -63,8 +61,6 @@ class NumberNode:
             return False
         pairs = ((getattr(self, each), getattr(other, each)) for each in ("intercept", "weights", "variance"))
         return all(np.array_equal(a, b) for a, b in pairs)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +99,7 @@ class LogisticNode:
     intercept: Array  # (the categories' states..., own states)
     weights: Array  # (the categories' states..., own states, number parents)
 
-    def log_table(self, codes: Mapping[str, Codes], numbers: Mapping[str, Array]) -> Array:
+    def log_table(self, codes: Mapping[str, Positions], numbers: Mapping[str, Array]) -> Array:
         """log P(state | parents) of each row. (rows, own states)"""
         where = tuple(codes[name] for name in self.categories)
         score = self.intercept[where]
@@ -121,5 +117,3 @@ class LogisticNode:
             return NotImplemented
         same = (self.name, self.categories, self.numbers) == (other.name, other.categories, other.numbers)
         return same and np.array_equal(self.intercept, other.intercept) and np.array_equal(self.weights, other.weights)
-
-    __hash__ = None  # type: ignore[assignment]

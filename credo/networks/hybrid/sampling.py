@@ -10,10 +10,10 @@ from credo.errors import DataError, EvidenceError, SizeError, check_seed
 from credo.networks.hybrid.exact import IMPOSSIBLE_EVIDENCE, ExactQuery
 from credo.networks.hybrid.findings import HybridFindings
 from credo.networks.hybrid.likelihood_weighting import WeightedSampler
-from credo.networks.hybrid.number_node import Codes
 from credo.networks.inference.findings import Given
 from credo.networks.inference.rows import states_array
 from credo.notices import tell
+from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def sampled_table(net: HybridNetwork, size: int, given: Given, seed: int | None)
 
 def _given_findings(
     net: HybridNetwork, findings: HybridFindings, names: tuple[str, ...], size: int, random: np.random.Generator
-) -> tuple[dict[str, Codes], Array]:
+) -> tuple[dict[str, Positions], Array]:
     try:
         return _exactly(net, findings, names, size, random)
     except SizeError:
@@ -65,7 +65,7 @@ def _given_findings(
 
 def _exactly(
     net: HybridNetwork, findings: HybridFindings, names: tuple[str, ...], size: int, random: np.random.Generator
-) -> tuple[dict[str, Codes], Array]:
+) -> tuple[dict[str, Positions], Array]:
     """Categories by the chain rule: each from its posterior given those before it."""
     if net.logistic:
         raise SizeError("logistic nodes: draws are weighted")

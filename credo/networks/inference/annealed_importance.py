@@ -16,10 +16,11 @@ from credo._kernels.networks.sampling import Turns, draw_runs
 from credo._kernels.networks.shapes import Factors
 from credo.engines import local
 from credo.networks.graph import children
-from credo.networks.inference.estimate import Codes, Total, mean_of, widened
+from credo.networks.inference.estimate import Total, mean_of, widened
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.forward import mixed_seed, weighted
-from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.potentials import Potentials
+from credo.numerics.arrays import Codes, Flags, Integers
 from credo.numerics.exact import Array
 
 RUNS, FEWEST_RUNS = 100, 8  # runs of an estimate

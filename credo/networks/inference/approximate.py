@@ -10,21 +10,13 @@ import numpy as np
 
 from credo.errors import EvidenceError, NetworkError
 from credo.networks.inference.annealed_importance import SAMPLES_PER_ROUND, annealed
-from credo.networks.inference.estimate import (
-    Codes,
-    Estimate,
-    JointQuery,
-    Total,
-    check_samples,
-    floor_of,
-    mean_of,
-    no_sample,
-)
+from credo.networks.inference.estimate import Estimate, JointQuery, Total, check_samples, floor_of, mean_of, no_sample
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.forward import forward, most_weight, weighted
 from credo.networks.inference.gibbs import gibbs
 from credo.networks.inference.loopy import loopy
 from credo.networks.inference.potentials import Potentials
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 FEWEST_WEIGHTED_SAMPLES = 100  # effective samples: with fewer, Gibbs sampling replaces likelihood weighting

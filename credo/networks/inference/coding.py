@@ -19,9 +19,9 @@ from credo.errors import DataError
 from credo.networks.bins import bin_codes, cuts_of
 from credo.networks.inference.findings import find_state
 from credo.networks.inference.state_index import StateIndex
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-Codes = NDArray[np.int32]
 MANY_BATCH_ROWS, MANY_TABLE_ROWS = 1000, 100_000  # rows of a batch, and of a table, for which compiled code pays
 FEWEST_COMPILED_STRINGS = 2**14  # with fewer strings, Arrow is faster than a kernel that must first be compiled
 MOST_COMPARED_STATES = 32  # states that strings are compared with one by one

@@ -17,10 +17,11 @@ from credo.networks.inference.approximate import estimates, log_total
 from credo.networks.inference.estimate import Estimate, JointQuery, Total
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.joint_table import JointTable, is_small
-from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.simulated_annealing import best_found, best_of_some
 from credo.networks.inference.sizes import EXACT
 from credo.networks.inference.trees import Trees
+from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
 
 CACHED_CUTS = 16  # decompositions kept for later queries

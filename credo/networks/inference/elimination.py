@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from credo._kernels.jit import Price
-from credo.networks.inference.potentials import Integers, Numbered
+from credo.networks.inference.potentials import Numbered
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from credo._kernels.networks.triangulation import (
     eliminate,
     move_edges,
 )
-from credo.networks.inference.potentials import Integers
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 TRIED_CLIQUES = 64  # cliques tried as a smaller parent

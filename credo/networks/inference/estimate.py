@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.errors import DataError, EvidenceError
 from credo.networks.inference.findings import Findings
-from credo.networks.inference.potentials import Flags, Integers
+from credo.numerics.arrays import Codes, Flags, Integers
 from credo.numerics.exact import Array
 
-Codes = NDArray[np.int32]
 UNRELIABLE = "unreliable: independent runs disagree; increase samples="
 
 

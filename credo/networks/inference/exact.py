@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from credo.networks.inference.potentials import Integers
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 

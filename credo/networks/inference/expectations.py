@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from credo._kernels.networks.expectations import Passes, expect_rows
+from credo._kernels.networks.expectations import PassResults, expect_rows
 from credo._kernels.networks.rows import RootedTree
-from credo._kernels.networks.shapes import Families
+from credo._kernels.networks.shapes import CliqueFactors
 from credo.networks.inference.coding import CodedRows
 from credo.networks.inference.junction import Plan, Tree, TreeStructure
-from credo.networks.inference.potentials import Integers, Potentials
+from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.rooted_tree import MOST_VISITED_CELLS, rooted, walk_in
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NO_VARIABLES, Trees
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 ROWS_PER_CHUNK = 1024  # rows of one task: fixed, so that sums don't depend on the number of threads
@@ -26,7 +27,7 @@ class Expectations:
 
     trees: Trees
     tree: RootedTree | None  # None: its tables would be too large to keep
-    families: Families | None
+    families: CliqueFactors | None
 
     @classmethod
     def of(cls, trees: Trees) -> Expectations:
@@ -71,11 +72,11 @@ class Expectations:
             logs[r] = self.trees.expect(codes, float(weight[r]), own)
 
     def _walk(
-        self, tree: RootedTree, families: Families, rows: CodedRows, weight: Array, logs: Array, counts: Array
+        self, tree: RootedTree, families: CliqueFactors, rows: CodedRows, weight: Array, logs: Array, counts: Array
     ) -> None:
         held, most = self.potentials, int(np.diff(families.of_clique).max(initial=0))
         walk = walk_in(tree, most)
-        passes = Passes(np.empty(len(walk.least)), np.empty(len(walk.messages)))
+        passes = PassResults(np.empty(len(walk.least)), np.empty(len(walk.messages)))
         factors = held.heads, held.axes, held.factors.values
         column_of: Integers = np.where(np.arange(len(held.card)) < held.own, np.arange(len(held.card)), -1)
         expect_rows(

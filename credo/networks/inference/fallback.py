@@ -12,9 +12,9 @@ from credo.errors import SizeError, counted
 from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
 from credo.networks.inference.exact import ExactInference
 from credo.networks.inference.findings import Findings
-from credo.networks.inference.potentials import Integers
 from credo.networks.inference.sizes import EXACT, Method, needed
 from credo.notices import tell
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import numpy as np
 
 from credo.errors import EvidenceError, SchemaError, check_mapping, suggest
 from credo.networks.bins import bin_codes, cuts_of
-from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.state_index import BOOLEAN_SPELLINGS, StateIndex
+from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
 
 Given = Mapping[str, Any] | None

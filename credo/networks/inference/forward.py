@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from credo._kernels.jit import Price
 from credo.errors import check_seed
 from credo.networks.inference.elimination import KERNELS
-from credo.networks.inference.estimate import Codes
 from credo.networks.inference.findings import Findings
 from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.sizes import SAMPLES_AT_ONCE
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 SMALLEST_WEIGHT = 1e-300  # replaces 0 where a logarithm is taken

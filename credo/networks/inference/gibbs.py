@@ -22,10 +22,11 @@ from credo.networks.inference.annealed_importance import (
     runs_of,
     schedule,
 )
-from credo.networks.inference.estimate import Codes, Estimate, JointQuery, floor_of, widened
+from credo.networks.inference.estimate import Estimate, JointQuery, floor_of, widened
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.loopy import settled_beliefs
-from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.potentials import Potentials
+from credo.numerics.arrays import Codes, Flags, Integers
 from credo.numerics.exact import Array
 
 ROUNDS_PER_BURN_IN = 5  # one round in five is burn-in

@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 
-from credo.networks.inference.potentials import Integers, Potentials
+from credo.networks.inference.potentials import Potentials
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 LOG_UNDERFLOW = -600.0  # products with a larger logarithm don't underflow, even times likelihoods

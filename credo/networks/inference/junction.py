@@ -28,7 +28,7 @@ from credo._kernels.networks.shapes import (
     SUNK,
     TABLE,
     VALUES,
-    Families,
+    CliqueFactors,
     Plain,
 )
 from credo._kernels.networks.triangulation import FILL, WEIGHT, Order
@@ -36,9 +36,10 @@ from credo.networks.inference import log_messages as logarithms
 from credo.networks.inference.elimination_order import Graph, connected, triangulate
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.merging import LARGE_CLIQUE, merged
-from credo.networks.inference.potentials import Flags, Integers, Numbered
+from credo.networks.inference.potentials import Numbered
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.workspace import Space
+from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
 
 ONE_TRY_CELLS, TWO_TRIES_CELLS, TRIES = 2**12, 2**17, 8  # cells for which one or two triangulations are enough; else 8
@@ -165,7 +166,7 @@ class TreeStructure:
         return np.asarray(self.assembled.walks[len(self.assembled.cliques) - 1 :, HOME])
 
     @cached_property
-    def families(self) -> Families:
+    def families(self) -> CliqueFactors:
         """The factors of each clique, and the stride of each clique member in the factor's table."""
         homes, cliques = self.homes, self.assembled.cliques
         order = np.argsort(homes, kind="stable")
@@ -180,7 +181,7 @@ class TreeStructure:
             axes = held.axes[held.heads[f, SCOPE] : held.heads[f + 1, SCOPE]].tolist()
             for v, step in axes:
                 steps[starts[i] + members.index(v)] = step
-        return Families(of_clique, held.heads[order, VALUES], starts, steps)
+        return CliqueFactors(of_clique, held.heads[order, VALUES], starts, steps)
 
 
 def _assembled(query: TreeQuery, found: Order) -> Assembled:

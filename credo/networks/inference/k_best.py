@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from credo.networks.inference.findings import Findings
-from credo.networks.inference.potentials import Integers
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 Best = Callable[[Integers, Array], tuple[Integers, float]]

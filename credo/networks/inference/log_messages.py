@@ -8,7 +8,7 @@ import numpy as np
 
 from credo._kernels.networks.propagation import BELIEFS
 from credo._kernels.networks.shapes import ENTRY, KEPT, LARGEST, MEMBERS, PARENT, TABLE
-from credo.networks.inference.potentials import Integers
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

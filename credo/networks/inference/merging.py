@@ -8,7 +8,8 @@ from math import log, prod
 import numpy as np
 
 from credo._kernels.networks.shapes import Factors
-from credo.networks.inference.potentials import Integers, Numbered
+from credo.networks.inference.potentials import Numbered
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 LARGE_CLIQUE = 2**14  # cells of a clique's table for which merging its factors pays

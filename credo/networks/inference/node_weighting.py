@@ -13,18 +13,9 @@ from numpy.typing import NDArray
 from credo.errors import EvidenceError, NetworkError, check_seed
 from credo.networks.answers import Posterior, as_log_total, as_number, as_posterior, exact_or_estimated
 from credo.networks.graph import one_or_several, reached
-from credo.networks.inference.estimate import (
-    Codes,
-    Estimate,
-    JointQuery,
-    Total,
-    check_samples,
-    floor_of,
-    mean_of,
-    no_sample,
-)
+from credo.networks.inference.estimate import Estimate, JointQuery, Total, check_samples, floor_of, mean_of, no_sample
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings, Given, allowed, variable
-from credo.networks.inference.potentials import Flags, Potentials
+from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.sizes import (
     FEWEST_RELIABLE_SAMPLES,
     LIKELIHOOD_WEIGHTING,
@@ -34,6 +25,7 @@ from credo.networks.inference.sizes import (
     is_exact,
 )
 from credo.notices import tell
+from credo.numerics.arrays import Codes, Flags
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

@@ -10,19 +10,16 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo._kernels.networks.shapes import Factors
 from credo.networks.factor import Factor
 from credo.networks.graph import in_order
 from credo.networks.inference.state_index import StateIndex
+from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
     from credo.networks.tables import States
-
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,12 @@ from credo._kernels.networks.rows import (
     write_edges,
 )
 from credo._kernels.networks.shapes import MEMBERS, PARENT, SCALE, SEPARATOR, SHRUNK, SUNK, TABLE
-from credo.networks.inference.coding import Coded, Codes
+from credo.networks.inference.coding import Coded
 from credo.networks.inference.junction import Plan, Tree, TreeStructure
-from credo.networks.inference.potentials import Integers, Numbered
+from credo.networks.inference.potentials import Numbered
 from credo.networks.inference.sizes import KEPT_PRODUCT
 from credo.networks.inference.trees import NO_VARIABLES, Trees
+from credo.numerics.arrays import Codes, Integers
 from credo.numerics.exact import Array
 
 NO_PROBABILITIES, NO_STATES = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)  # outputs that a query doesn't have

@@ -19,8 +19,9 @@ from credo.networks.inference.elimination import suits_rows
 from credo.networks.inference.exact import ExactInference
 from credo.networks.inference.fallback import EstimatedRows, Fallback, SamplingFallback
 from credo.networks.inference.findings import NO_LIKELIHOODS
-from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.potentials import Potentials
 from credo.notices import listed, tell
+from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

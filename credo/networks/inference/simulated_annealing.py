@@ -21,7 +21,8 @@ from credo.networks.inference.approximate import estimates, log_total
 from credo.networks.inference.estimate import JointQuery, Total, check_samples, no_sample
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.forward import mixed_seed
-from credo.networks.inference.potentials import Integers, Potentials
+from credo.networks.inference.potentials import Potentials
+from credo.numerics.arrays import Integers
 
 if TYPE_CHECKING:
     from credo.networks.inference.elimination import Elimination

@@ -13,9 +13,10 @@ from credo._kernels.networks.pruning import drop_unconnected, find_ancestors
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.junction import Plan, Tree, TreeQuery, TreeStructure
 from credo.networks.inference.memory import TREES_MEMORY, setting
-from credo.networks.inference.potentials import Flags, Integers, Potentials
+from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.sizes import check_size
 from credo.networks.inference.tree_structures import TreeStructures
+from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
 
 # cells of the tree for any evidence: up to SMALL_TREE it serves all patterns of evidence, up to MIDDLE_TREE new ones

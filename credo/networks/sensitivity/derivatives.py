@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from credo.networks.inference.findings import Findings
-from credo.networks.inference.potentials import Integers
 from credo.networks.inference.trees import Trees
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

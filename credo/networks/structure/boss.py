@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from credo.errors import check_whole
 from credo.networks.structure.climbing import hill_climbing
-from credo.networks.structure.grow_shrink import Flags, GrowShrinkTree, Trace
+from credo.networks.structure.grow_shrink import GrowShrinkTree, Trace
 from credo.networks.structure.orders import first_order, precedence
 from credo.networks.structure.pair_screen import PairScreen
 from credo.networks.structure.score import Constraints, Parents, Score, total
+from credo.numerics.arrays import Flags
 from credo.numerics.exact import Array
 
 Places = NDArray[np.intp]

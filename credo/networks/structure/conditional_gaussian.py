@@ -90,7 +90,7 @@ class ConditionalGaussian(FamilyScore):
         self._discrete = BDeuScore(table.categories, equivalent)
         self._prior = NormalWishart(self._discrete.equivalent)
         self._scales, self._n = np.log(table.sums.scales), table.sums.n
-        self._sums: dict[Members, Spread] = {}
+        self._sums: dict[Members, StateMoments] = {}
 
     def value(self, node: int, parents: Members) -> float:
         own, above = self._places[node], [self._places[parent] for parent in parents]
@@ -102,25 +102,25 @@ class ConditionalGaussian(FamilyScore):
         part = self._log_evidence(spread.of(range(len(numbers)))) if numbers else 0.0
         return whole - part - self._n * float(self._scales[-1 - own])
 
-    def _spread(self, categories: Members, numbers: Members) -> Spread:
+    def _spread(self, categories: Members, numbers: Members) -> StateMoments:
         """Of some numbers, in each joint state of some categories."""
         every = len(self._scales)
         states = min(prod(self._table.categories.sizes[v] for v in categories), self._table.sums.rows)
         if states * every**2 > KEPT_SCATTER_CELLS:
-            return Spread.from_moments(self._table.moments(categories, numbers))
+            return StateMoments.from_moments(self._table.moments(categories, numbers))
         if categories not in self._sums:
             if sum(kept.scatter.size for kept in self._sums.values()) > KEPT_SCATTER_CELLS:
                 self._sums.clear()
-            self._sums[categories] = Spread.from_moments(self._table.moments(categories, tuple(range(every))))
+            self._sums[categories] = StateMoments.from_moments(self._table.moments(categories, tuple(range(every))))
         return self._sums[categories].of(numbers)
 
-    def _log_evidence(self, spread: Spread) -> float:
+    def _log_evidence(self, spread: StateMoments) -> float:
         """Summed over the joint states of categories."""
         log_determinant = np.linalg.slogdet(self._prior.posterior_scale(spread.n, spread.mean, spread.scatter))[1]
         return float(self._prior.log_evidence(spread.n, spread.mean.shape[1], log_determinant).sum())
 
 
-class Spread(NamedTuple):
+class StateMoments(NamedTuple):
     """The weight, the mean and the scatter of some numbers in each joint state."""
 
     n: Array  # (states,)
@@ -128,9 +128,9 @@ class Spread(NamedTuple):
     scatter: Array  # (states, numbers, numbers)
 
     @classmethod
-    def from_moments(cls, moments: CrossMoments) -> Spread:
+    def from_moments(cls, moments: CrossMoments) -> StateMoments:
         return cls(moments.n.value, moments.mean, moments.scatter)
 
-    def of(self, numbers: Sequence[int]) -> Spread:
+    def of(self, numbers: Sequence[int]) -> StateMoments:
         some = list(numbers)
-        return Spread(self.n, self.mean[:, some], self.scatter[:, some][:, :, some])
+        return StateMoments(self.n, self.mean[:, some], self.scatter[:, some][:, :, some])

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from credo._kernels.jit import COMPILING, COMPILING_CODE, Price
 from credo.engines import local
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
-
-Integers = NDArray[np.int64]
 
 KERNELS = Path(__file__).parents[2] / "_kernels" / "structure"
 PRICE = Price(KERNELS, "counting.score_by_planes-", COMPILING + 4 * COMPILING_CODE * 400)

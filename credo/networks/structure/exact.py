@@ -13,8 +13,9 @@ import numpy as np
 from credo._kernels.structure.subsets import find_best_sinks
 from credo.errors import SizeError
 from credo.networks.inference.sizes import available, size_text
-from credo.networks.structure.families import Integers, ScoredFamilies
+from credo.networks.structure.families import ScoredFamilies
 from credo.networks.structure.score import Constraints, Parents, Score
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 MASK_BITS = 63

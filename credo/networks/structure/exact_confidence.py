@@ -20,8 +20,9 @@ from credo._kernels.structure.subsets import (
     add_subsets,
 )
 from credo.networks.structure.exact import bits
-from credo.networks.structure.families import Integers, ScoredFamilies
+from credo.networks.structure.families import ScoredFamilies
 from credo.networks.structure.score import Parents
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from credo.errors import SizeError
 from credo.networks.structure.score import Constraints, Score
 from credo.notices import tell
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
-Integers = NDArray[np.int64]
 MOST_FAMILIES = 600_000  # families scored by default
 FEASIBLE_FAMILIES = 6_000_000  # families scored if the user sets a limit to the parents
 

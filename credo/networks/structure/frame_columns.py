@@ -25,9 +25,10 @@ from credo.data import Batch, Source
 from credo.errors import SizeError
 from credo.networks.structure.columns import CategoryColumn, Columns, NumberColumn, ReadColumns
 from credo.networks.structure.conditional_gaussian import Mixed
-from credo.networks.structure.counting import Integers, distinct, occurring, summed
+from credo.networks.structure.counting import distinct, occurring, summed
 from credo.networks.structure.number_scores import NumberSums, Standard
 from credo.networks.structure.state_sums import StateSums, SumNumbers
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 MOST_DISTINCT_BYTES = 2**26  # bytes of distinct rows collected from the workers

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.networks.structure.score import Constraints, Score
+from credo.numerics.arrays import Flags
 
 LEAST_GAIN = 1e-7  # of adding or removing a parent
-Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
 
 

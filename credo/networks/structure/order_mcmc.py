@@ -19,8 +19,8 @@ from credo._kernels.structure.orders import add_arrows_of_order, draw_families, 
 from credo._kernels.structure.subsets import LOG_ZERO, add_subsets
 from credo.engines.partitions import Loaded
 from credo.networks.graph import in_order
-from credo.networks.structure.families import Integers
 from credo.networks.structure.score import Constraints, Parents, Score
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
 
 MOST_CANDIDATES, MOST_SCORED_PARENTS = 12, 4  # per variable, unless it has more parents in the starting graph

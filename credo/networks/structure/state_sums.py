@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from credo.core.evidence import Evidence, Part
 from credo.core.membership import Hard
@@ -21,9 +20,8 @@ from credo.networks.hybrid.line_priors import HybridPriors
 from credo.networks.hybrid.network import HybridNetwork
 from credo.networks.structure.columns import ReadColumns
 from credo.networks.structure.number_scores import Measured, NumberSums, Standard
+from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array, Exact
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

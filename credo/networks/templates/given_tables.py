@@ -16,8 +16,9 @@ from credo.networks.inference.findings import state
 from credo.networks.inference.rows import states_array
 from credo.networks.network import Network
 from credo.networks.templates.ground import Copies, Ground
-from credo.networks.templates.plates import Codes, Places, Plate, chosen_members, plate_of
+from credo.networks.templates.plates import Places, Plate, chosen_members, plate_of
 from credo.networks.templates.template import MOST_UNROLLED
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from credo.networks import graph
 from credo.networks.inference.coding import CodedRows
 from credo.networks.network import Network
 from credo.networks.tables import States
-from credo.networks.templates.plates import Codes, Parents, Places, Plates, plate_of
+from credo.networks.templates.plates import Parents, Places, Plates, plate_of
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 Family = tuple[int, tuple[int, ...]]  # a variable's index, -1 - index if it is given; its parents, by place

@@ -19,9 +19,9 @@ from credo.networks.inference.state_index import StateIndex
 from credo.networks.learning import inferred, state_codes
 from credo.networks.tables import States
 from credo.networks.templates.slice_reading import notice_unseen
+from credo.numerics.arrays import Codes
 
 Places = NDArray[np.intp]
-Codes = NDArray[np.int32]
 Parents = Mapping[str, tuple[str, ...]]
 
 

@@ -13,7 +13,7 @@ from credo.models.hidden_markov.sampling import checked_lengths
 from credo.networks import graph
 from credo.networks.inference.rows import states_array
 from credo.networks.templates import slices
-from credo.networks.templates.slice_factors import Codes
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

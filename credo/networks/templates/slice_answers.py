@@ -9,8 +9,9 @@ import numpy as np
 from credo.networks.templates import slices
 from credo.networks.templates.contraction import Scope, marginal
 from credo.networks.templates.slice_chain import CodedSlices, EvidenceCases, Places, SliceChain
-from credo.networks.templates.slice_factors import Codes, SliceFactors, distinct
+from credo.networks.templates.slice_factors import SliceFactors, distinct
 from credo.networks.templates.slice_passes import Passed, SlicePasses, best_paths
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 NUMBERS_AT_ONCE = 2**22  # numbers in the joint tables of consecutive slices treated together

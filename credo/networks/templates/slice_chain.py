@@ -15,7 +15,8 @@ from credo.engines.partitions import Loaded
 from credo.networks.factor import Factor
 from credo.networks.templates import slices
 from credo.networks.templates.contraction import Scope, spread
-from credo.networks.templates.slice_factors import Codes, Likelihoods, SliceFactors, SlicePart, distinct
+from credo.networks.templates.slice_factors import Likelihoods, SliceFactors, SlicePart, distinct
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:

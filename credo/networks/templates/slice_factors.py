@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from credo.errors import SizeError
 from credo.networks.factor import Factor
 from credo.networks.templates.contraction import CaseFactor, Scope, cases_at_once, contract, spread
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
-Codes = NDArray[np.int32]
 Likelihoods = Mapping[str, Array]  # likelihoods by variable: (codes, states); the last code is a missing cell
 MOST_INTERFACE_STATES = 2**12  # joint states
 LARGEST_KEY = 2**62

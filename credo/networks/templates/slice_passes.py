@@ -15,7 +15,7 @@ from credo._kernels.templates.slice_passes import pass_backward, pass_best, pass
 from credo.errors import EvidenceError
 from credo.models.hidden_markov.passes import Stretch, stretches_of
 from credo.networks.templates.slice_chain import CodedSlices, EvidenceCases, SliceChain, SliceLikelihoods
-from credo.networks.templates.slice_factors import Codes
+from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 STRETCH_NUMBERS = 2**22  # numbers in the messages of a stretch

@@ -62,7 +62,7 @@ def _groups_hold(beliefs: Beliefs) -> bool:
 def _of_one_group(family: Family, statistics: Statistics, names: Sequence[str]) -> bool:
     """Whether hyperparameters are those of one prior, over as many columns as there are."""
     if family.improper.any():
-        return all(np.ndim(getattr(family, field.name)) == 0 for field in fields(family))  # type: ignore[arg-type]
+        return all(np.ndim(getattr(family, field.name)) == 0 for field in fields(family))
     with np.errstate(all="ignore"):
         return family.width in (None, len(names)) and np.ndim(family.log_evidence(statistics[0])) == 0
 
