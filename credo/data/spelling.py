@@ -46,6 +46,7 @@ SIGN_AT_END = rf"^\s*([-+]?)\s*[{CURRENCY_SIGNS}]\s*|\s*[{CURRENCY_SIGNS}]\s*$"
 MISSING_TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
+BLANK = " "  # a cell of whitespace, however long
 PEEKED_CELLS, SAMPLED_CELLS = 4, 1024  # cells that often, and nearly always, suffice to tell words from numbers
 DATE_EXPRESSION = re.compile(DATE)
 SIGN_EXPRESSION = re.compile(SIGN_AT_END)
@@ -106,9 +107,9 @@ class Spelling:
         array = array.drop_null()
         missing = are_tokens(array)
         known, tokens = array.filter(pc.invert(missing)), Counter[str]()
-        for each in pc.value_counts(pc.utf8_trim_whitespace(array.filter(missing))).to_pylist():
+        for each in pc.value_counts(array.filter(missing)).to_pylist():
             if each["values"]:  # empty fields are common
-                tokens[each["values"]] = each["counts"]
+                tokens[each["values"].strip() or BLANK] += each["counts"]
         sign = _sign(known)
         known = _unsigned(known) if sign else known
         whole = _all_spelt(known, WHOLE_NUMBER)  # a whole number fits every pattern but dates
