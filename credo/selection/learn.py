@@ -195,6 +195,8 @@ def _discriminant(base: Classifier, table: Source, rows: RowOptions) -> tuple[st
 
 def _why(name: str, found: Outcome) -> str:
     """The outcome in a sentence."""
+    if not found.tried:
+        return "no row could be held out, so candidates aren't compared"
     parts = [each for each in found.tried if each.share > NAMED_SHARE and each.name != CLASS_SHARES]
     loss = f"log-loss {found.scores.log_loss:.4f} on held-out rows"
     shares = next((each.log_loss for each in found.tried if each.name == CLASS_SHARES), None)
