@@ -244,8 +244,9 @@ def _predictions(trained: Trained, part: Sample, found: Candidates) -> Run[Score
 
 
 def _scores(
-    model: Classifier, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str, known: bool
-) -> Scores:
+    model: Classifier, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str,
+    known: bool,
+) -> Scores:  # fmt: skip
     """The scores of all held-out rows; P(truth) is unknown where no training row has the class, as for all of them
     unless `known`."""
     truth, weight, found = list[NDArray[Any]](), list[Array](), list[Array]()

@@ -399,4 +399,4 @@ def test_a_table_of_too_many_values_is_refused_before_it_is_made(monkeypatch: py
 def test_mappings_of_a_network_cant_be_changed() -> None:
     for mapping in (RAIN.states, RAIN.parents, RAIN.tables, RAIN.nodes, RAIN.distributions):
         with pytest.raises(TypeError, match="this mapping can't be changed"):
-            mapping["Rain"] = mapping["Rain"] if "Rain" in mapping else None  # type: ignore[index]
+            mapping["Rain"] = mapping.get("Rain")  # type: ignore[index]

@@ -297,3 +297,13 @@ def test_what_isnt_a_date_gets_no_notice(words: list[str]) -> None:
 def test_declared_categories_get_no_notice_of_dates() -> None:
     data = {"when": UNCLEAR[0] * 4, "y": list("ab") * 6}
     NaiveBayes(kinds={"when": "category"}).fit(data, target="y")
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"])
+def test_every_unit_of_numpy_is_read(unit: str) -> None:
+    moments = np.array(["2020-02-03T04:05:06", "2021-12-30T17:00:01", "NaT", "2023-07-31T23:59:59"], dtype="M8[s]")
+    cells = moments.astype(f"datetime64[{unit}]")
+    assert Schema.infer({"when": cells})["when"].kind == "date"
+    (batch,) = source({"when": cells}).batches(["when"])
+    expected = np.where(np.isnat(cells), np.nan, cells.astype("M8[us]").astype(float) / 86_400e6)
+    np.testing.assert_allclose(batch.numbers("when"), expected)
