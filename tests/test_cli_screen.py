@@ -93,6 +93,26 @@ def test_swapped_arguments(command: str, model: str) -> None:
     assert f"the model comes first: credo {command} {model} {ADS}" in refused(command, str(ADS), model, code=2)
 
 
+@pytest.mark.parametrize("command", ["predict", "impute", "explain"])
+def test_swapped_arguments_of_networks(command: str) -> None:
+    assert f"the model comes first: credo {command} alarm.bif {ADS}" in refused(command, str(ADS), "alarm.bif", code=2)
+
+
+@pytest.mark.parametrize("command", ["learn", "estimate", "structure", "cluster", "compare"])
+def test_a_network_is_no_table(command: str) -> None:
+    assert f"net.xdsl.gz is a network: credo {command} needs a table" in refused(command, "net.xdsl.gz", code=2)
+
+
+def test_merging_the_same_rows_twice_is_said(model: str, tmp_path: Path) -> None:
+    other, out, part = str(tmp_path / "other.credo"), str(tmp_path / "out.credo"), tmp_path / "part.csv"
+    Path(other).write_bytes(Path(model).read_bytes())
+    assert f"{model} and {other} hold the same evidence" in run("merge", model, other, "-o", out).stderr
+    assert f"{model} and {model} hold the same evidence" in run("merge", model, model, "-o", out).stderr
+    part.write_text("\n".join(ADS.read_text().splitlines()[:30]) + "\n")
+    ran("update", other, str(part))
+    assert "same evidence" not in run("merge", model, other, "-o", out).stderr
+
+
 def test_a_question_before_the_file(model: str) -> None:
     assert f"the file comes first: credo ask {model} 'P(converted)'" in refused("ask", "P(converted)", model, code=2)
 

@@ -11,13 +11,20 @@ from credo.cli.output import MODEL
 from credo.errors import CredoError
 
 NAMED_COLUMNS = 12  # in an error
+TABLES_TOO = (".json", ".xml")  # a table may be in such a file, though credo doesn't read it
 QUESTION_START = re.compile(r"\s*(P|E|argmax|explain)\b.*\(")
 
 
 def check_order(command: str, model: str, data: str) -> None:
-    """Raise an error if the data comes before the model."""
-    if data.lower().endswith(MODEL) and not model.lower().endswith(MODEL):
+    """Raise an error if the data comes before the model, which may be a network's file."""
+    if _is_model(data) and not _is_model(model):
         raise click.UsageError(f"the model comes first: credo {command} {quote(data)} {quote(model)}")
+
+
+def _is_model(path: str) -> bool:
+    from credo.formats import is_network
+
+    return path.lower().endswith(MODEL) or is_network(path)
 
 
 def check_question_order(file: str, questions: tuple[str, ...]) -> None:
@@ -26,10 +33,11 @@ def check_question_order(file: str, questions: tuple[str, ...]) -> None:
 
 
 def check_no_model(command: str, data: str) -> None:
-    """Raise an error for a model where a table is needed."""
-    if data.lower().endswith(MODEL):
+    """Raise an error for a model or a network where a table is needed."""
+    if _is_model(data) and not data.lower().endswith(TABLES_TOO):
+        what = "model" if data.lower().endswith(MODEL) else "network"
         raise click.UsageError(
-            f"{data} is a model: credo {command} needs a table. To see its contents: credo show {quote(data)}"
+            f"{data} is a {what}: credo {command} needs a table. To see its contents: credo show {quote(data)}"
         )
 
 

@@ -27,9 +27,11 @@ def impute(model: str, data: str, output: str | None) -> None:
       credo impute alarm.bif patients.csv | head
       credo impute geyser.credo eruptions.csv -o whole.csv
     """
+    from credo.cli.arguments import check_order
     from credo.cli.output import TABLE_ENDINGS, check, check_apart, put
     from credo.cli.saved import imputed
 
+    check_order("impute", model, data)
     if output:
         check(output, TABLE_ENDINGS)
         check_apart(output, data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from credo.cli.progress import shown_progress
-from credo.cli.streams import echo_done
+from credo.cli.streams import echo_done, remark
 
 
 @click.command()
@@ -23,13 +23,18 @@ def merge(models: tuple[str, ...], output: str) -> None:
       credo merge parts/*.credo -o whole.credo
     """
     from credo.cli.output import MODEL, check
-    from credo.cli.saved import merged
+    from credo.cli.repeated_updates import alike
+    from credo.cli.saved import loaded_learner, merged
     from credo.present.numbers import count_of
     from credo.storage.files import save
     from credo.storage.locks import changing
 
     check(output, (MODEL,))
     with shown_progress("merging"), changing(output):
-        model = merged(models)
+        loaded = [(path, loaded_learner(path)) for path in models]
+        model = merged(loaded)
         save(model, output)
+        same = alike(loaded)
     echo_done(f"{output}: {count_of(len(models), 'file')} merged, {count_of(model.n, 'row')} in all")
+    if same:
+        remark(f"note: {' and '.join(same)} hold the same evidence: if it is of the same rows, they count repeatedly")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,19 @@ def repeats(before: Any, after: Any) -> bool:
     if getattr(before, "evidence", None) is None or not before.n or after.n != 2 * before.n:
         return False
     return _packed(before.evidence * 2) == _packed(after.evidence)
+
+
+def alike(models: Iterable[tuple[str, Any]]) -> list[str]:
+    """The first files whose models have the same evidence, bit by bit: probably of the same rows."""
+    groups: dict[str, list[str]] = {}
+    for path, model in models:
+        if getattr(model, "evidence", None) is not None and model.n:
+            node, chunks = _packed(model.evidence)
+            found = sha256(repr(node).encode())
+            for chunk in chunks:
+                found.update(chunk)
+            groups.setdefault(found.hexdigest(), []).append(path)
+    return next((paths for paths in groups.values() if len(paths) > 1), [])
 
 
 def _packed(evidence: object) -> tuple[Any, list[bytes]]:

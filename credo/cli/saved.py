@@ -84,15 +84,15 @@ def changed(
     return Change(before, after, said, updates)
 
 
-def merged(paths: Sequence[str]) -> Any:
-    """The evidence of all files, added up."""
-    first, *others = (loaded_learner(path) for path in paths)
+def merged(models: Sequence[tuple[str, Any]]) -> Any:
+    """The evidence of all files' models, added up."""
+    (start, first), *others = models
     total = first
-    for path, other in zip(paths[1:], others, strict=True):
+    for path, other in others:
         try:
             total = total + other
         except TypeError:
-            kinds = f"{paths[0]} holds a {type(first).__name__}, {path} a {type(other).__name__}"
+            kinds = f"{start} holds a {type(first).__name__}, {path} a {type(other).__name__}"
             raise EvidenceError(f"models of different kinds don't merge: {kinds}") from None
     return total
 

@@ -32,7 +32,7 @@ def show(file: str, top: int | None) -> None:
       credo show alarm.bif
     """
     from credo.cli.saved import loaded_network
-    from credo.data.profile import profile
+    from credo.data.profile import profile, tell_of_words
     from credo.formats import holds_diagram, is_network, read_diagram
     from credo.present.content import GAP, Paragraph
     from credo.present.models import model_content
@@ -49,5 +49,7 @@ def show(file: str, top: int | None) -> None:
             read = read_diagram if holds_diagram(file) else loaded_network
             contents = model_content(read(file), top)
         else:
-            contents = profile_content(profile(opened_data(file)), file, top)
+            found = profile(opened_data(file))
+            tell_of_words(found)
+            contents = profile_content(found, file, top)
     show_content(contents)

@@ -17,6 +17,10 @@ from credo.errors import DataError
 CODED_WORDS = 4096  # from here on, looking for repeated words pays
 COMPILED_WORDS = 1 << 18  # from here on, compiling a kernel for it pays
 DISTINCT_WORDS = 1024
+DATE_UNITS = {  # units of NumPy's dates that Arrow doesn't have
+    **{f"datetime64[{unit}]": "datetime64[D]" for unit in "YMW"},
+    **{f"datetime64[{unit}]": "datetime64[s]" for unit in "hm"},
+}
 LONG_RUN = 16  # mean length of runs of equal words, from which one word per run is read
 
 
@@ -28,6 +32,8 @@ def array_of(values: object, name: str, start: int = 0, pool: object = None) -> 
         values = np.asarray(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiuT":  # in the machine's byte order; T: strings
         values = values.astype(object if values.dtype.kind == "T" else values.dtype.newbyteorder("="), copy=False)
+    if isinstance(values, np.ndarray) and (unit := DATE_UNITS.get(values.dtype.name)):
+        values = values.astype(unit)
     try:
         if isinstance(values, np.ndarray) and (coded := _words_in_runs(values)) is not None:
             return coded

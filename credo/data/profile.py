@@ -17,7 +17,7 @@ from credo import engines
 from credo.data import Batch, Source, cells, source
 from credo.data.arrow_arrays import numpy_array
 from credo.data.schema import Column, Kind, Schema, checked_kinds, common_type
-from credo.data.spelling import NUMBER, are_tokens, dates
+from credo.data.spelling import NUMBER, PEEKED_CELLS, UNCLEAR_DATE, are_tokens, dates
 from credo.data.tables import NO_DATA
 from credo.errors import DataError
 from credo.notices import FIRST_COLUMN, tell_of_columns
@@ -32,6 +32,8 @@ ASCII_WORDS = re.compile(r"[A-Za-z][^\t\n\f\r ]*")  # the same for ASCII, where 
 PYTHON_COUNTED = 1000  # values: for fewer, Python is faster than compiling Arrow's expression
 COUNTED_CHARACTERS = 100  # of a cell, in which words are counted
 NUMBER_VALUES, OTHER_VALUES = 20, 5  # at least so many numbers, at most so many others: these may mean missing cells
+DATE_NAMES = 2  # so few dates are names
+UNCLEAR_DATES = "dates such as 4/5/2024 are read as words, since the month may be April or May: write 2024-05-04"
 LONG_CATEGORY_VALUES, LONG_CATEGORY_REPEATS = 20, 5  # so few values, so often on average, are a category, however long
 
 
@@ -289,9 +291,20 @@ def _column(name: str, kind: Kind, found: Profile) -> Column:
 
 
 def tell_of_words(profiles: Mapping[str, Profile]) -> None:
-    """A notice of categories that would be numbers but for a few words, which may mean missing cells."""
+    """Notices of categories that would be numbers but for a few words, which may mean missing cells, and of dates that
+    can't be read as such."""
     words = {name: _words_among_numbers(found) for name, found in profiles.items() if found.kind == "category"}
     tell_of_columns(((name, _missing_advice(found)) for name, found in words.items() if found), "a category")
+    tell_of_columns((name, UNCLEAR_DATES) for name, found in profiles.items() if _unclear_dates(found))
+
+
+def _unclear_dates(found: Profile) -> bool:
+    """Whether the strings are dates whose day and month may be swapped, apart from tokens for missing cells."""
+    values, first = found.values, re.compile(UNCLEAR_DATE)
+    if not pa.types.is_string(values.type) or not any(first.match(each) for each in values[:PEEKED_CELLS].to_pylist()):
+        return False  # mostly
+    others = values.filter(pc.invert(are_tokens(values)))
+    return len(others) > DATE_NAMES and bool(pc.all(pc.match_substring_regex(others, UNCLEAR_DATE)).as_py())
 
 
 def _words_among_numbers(found: Profile) -> list[str]:

@@ -25,13 +25,15 @@ THOUSANDS = rf"^\s*[-+]?{WHOLE_PART}(,[0-9]{{3}})+)(\.[0-9]*)?\s*$"
 DOTTED_THOUSANDS = rf"^\s*[-+]?{WHOLE_PART}(\.[0-9]{{3}})+)\s*$"
 
 # ISO 8601: 2024-05-31, 2024-05-31 17:30, 2024-05-31T17:30:00.5+02:00; or 31.5.2024 and 2024/5/31, which are
-# unambiguous. 31/05/2024 isn't.
+# unambiguous. 31/05/2024 isn't: 4/5/2024 beside it may be in April or in May.
 ZONE = r"(Z|[-+][0-9]{2}(:?[0-9]{2})?)"
 TIME = rf"([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{ZONE}?)?\s*$"
 ISO = rf"^\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{TIME}"
 DOTTED = r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
 SLASHED = r"[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"
 DATE = rf"^\s*([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}|{DOTTED}|{SLASHED}){TIME}"
+DAY = r"(0?[1-9]|[12][0-9]|3[01])"
+UNCLEAR_DATE = rf"^\s*({DAY}/{DAY}/([0-9]{{2}})?[0-9]{{2}}|{DAY}-{DAY}-[0-9]{{4}}){TIME}"
 TO_ISO = (
     (r"^([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", r"\3-\2-\1"),
     (r"^([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})", r"\1-\2-\3"),
@@ -46,6 +48,7 @@ SIGN_AT_END = rf"^\s*([-+]?)\s*[{CURRENCY_SIGNS}]\s*|\s*[{CURRENCY_SIGNS}]\s*$"
 MISSING_TOKENS = frozenset(
     ["", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "?", ".", "#n/a", "#na", "<na>", "nat"]
 )
+BLANK = " "  # a cell of whitespace, however long
 PEEKED_CELLS, SAMPLED_CELLS = 4, 1024  # cells that often, and nearly always, suffice to tell words from numbers
 DATE_EXPRESSION = re.compile(DATE)
 SIGN_EXPRESSION = re.compile(SIGN_AT_END)
@@ -106,9 +109,9 @@ class Spelling:
         array = array.drop_null()
         missing = are_tokens(array)
         known, tokens = array.filter(pc.invert(missing)), Counter[str]()
-        for each in pc.value_counts(pc.utf8_trim_whitespace(array.filter(missing))).to_pylist():
+        for each in pc.value_counts(array.filter(missing)).to_pylist():
             if each["values"]:  # empty fields are common
-                tokens[each["values"]] = each["counts"]
+                tokens[each["values"].strip() or BLANK] += each["counts"]
         sign = _sign(known)
         known = _unsigned(known) if sign else known
         whole = _all_spelt(known, WHOLE_NUMBER)  # a whole number fits every pattern but dates

@@ -172,10 +172,9 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         """The distribution of each variable given its parents."""
         from credo.networks.nodes.table import ConditionalTable
 
-        above = self.parents.items()
-        return {
-            name: self._form_nodes.get(name) or ConditionalTable(name, own, self.tied.get(name)) for name, own in above
-        }
+        own, tied = self._form_nodes, self.tied
+        tables = (ConditionalTable(name, above, tied.get(name)) for name, above in self.parents.items())
+        return Fixed({node.name: own.get(node.name) or node for node in tables})
 
     @cached_property
     def _form_nodes(self) -> Mapping[str, DistributionNode]:

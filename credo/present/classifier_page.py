@@ -15,7 +15,7 @@ import numpy as np
 from credo import __version__
 from credo.errors import EvidenceError
 from credo.present import figures, html
-from credo.present.classifiers import columns_table, confusion_content, tried_table, views_table
+from credo.present.classifiers import about_log_loss, columns_table, confusion_content, tried_table, views_table
 from credo.present.content import Matrix, Paragraph, Table
 from credo.present.densities import Shape, shape_of
 from credo.present.figures import PALETTE
@@ -132,7 +132,7 @@ def _tiles(scores: Scores) -> str:
     value, share = scores.commonest
     tiles = {
         "accuracy": (f"{scores.accuracy:.1%}", f"always predicting {named(value)} gives {share:.1%}"),
-        "log-loss": (f"{scores.log_loss:.4f}", f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats"),
+        "log-loss": (f"{scores.log_loss:.4f}", about_log_loss(scores)),
         "Brier score": (f"{scores.brier:.4f}", "mean squared error of all probabilities"),
         "calibration error": (f"{scores.ece:.4f}", "mean gap between probability and frequency"),
     }
@@ -145,6 +145,8 @@ def _tiles(scores: Scores) -> str:
 
 
 def _tried(report: Report) -> str:
+    if not report.tried:
+        return f"<p>{escape(report.why)}.</p>"
     table = html.table(tried_table(report), "sortable")
     return f"<h2>Models tried</h2>\n{table}\n<p>Pooled: {escape(report.why)}.</p>"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from credo.present.content import GAP, TOP_HINT, Content, Drawing, Matrix, Paragraph, Table, TableColumn
@@ -105,10 +106,10 @@ def tried_table(report: Report) -> Table:
 def _judged(report: Report) -> list[Content]:
     """The candidates and the scores."""
     scores = report.scores
+    tried = [Paragraph("Models tried, scored on held-out rows", "title"), tried_table(report)] if report.tried else []
     return [
-        Paragraph("Models tried, scored on held-out rows", "title"),
-        tried_table(report),
-        Paragraph(f"Pooled: {one_line(report.why, 200)}."),
+        *tried,
+        Paragraph(f"{'Pooled: ' if report.tried else ''}{one_line(report.why, 200)}."),
         GAP,
         *scores_content(scores, "used neither for learning nor for tuning"),
     ]
@@ -131,11 +132,19 @@ def report_content(report: Report) -> list[Content]:
     return [*_judged(report), GAP, columns_table(report, STRONGEST_LINES)]
 
 
+def about_log_loss(scores: ScoreFigures) -> str:
+    """The standard error of the log-loss, if known, and its meaning."""
+    if isnan(scores.log_loss):
+        return "no row is of a class that other rows showed"
+    error = "" if isnan(scores.log_loss_error) else f"± {scores.log_loss_error:.4f}; "
+    return f"{error}mean of -log P(truth), in nats"
+
+
 def _figures(scores: ScoreFigures) -> list[Content]:
     value, share = scores.commonest
     figures = {
         "accuracy": (scores.accuracy, f"always predicting {one_line(value, CLASS_CHARACTERS)!r} gives {share:.3f}"),
-        "log-loss": (scores.log_loss, f"± {scores.log_loss_error:.4f}; mean of -log P(truth), in nats"),
+        "log-loss": (scores.log_loss, about_log_loss(scores)),
         "Brier": (scores.brier, "squared error of the probabilities"),
         "ECE": (scores.ece, "expected calibration error"),
     }

@@ -22,6 +22,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.models.several_parents import KDependence, NetworkClassifier
 from credo.models.targets import with_target
 from credo.selection.candidate_forms import FULL_FEATURES, JOINT_CLASSES, with_candidate_forms, with_joint_forms
+from credo.selection.near_copies import near_copies
 from credo.selection.nested_validation import CLASS_SHARES, Outcome, outcome
 from credo.selection.regression import check_number_target, holds_numbers, learned_regression
 from credo.selection.report import ReadColumn, Report, TriedCandidate
@@ -121,12 +122,25 @@ def learn(
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
+        table, grouped = _with_near_copies(table, grouped, name, kinds, weight)
         with local.small_matrices():
             return learned_regression(table, name, kinds, weight, seed, grouped)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
+    table, grouped = _with_near_copies(table, grouped, name, kinds, weight)
     return _learned(base, table, RowOptions(weight, seed, grouped), model, start)
+
+
+def _with_near_copies(
+    table: Source, groups: str | None, target: str, kinds: Mapping[str, Any] | None, weight: Weight
+) -> tuple[Source, str | None]:
+    """The table with groups of near copies, unless groups are given."""
+    if groups is not None:
+        return table, groups
+    ignored = {name for name, kind in (kinds or {}).items() if kind == "ignore"}
+    read = table.without(target).without(weight) if isinstance(weight, str) else table.without(target)
+    return with_groups(table, near_copies(table, [n for n in read.names if n not in ignored], target, set(kinds or {})))
 
 
 def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> TunedClassifier:
@@ -195,6 +209,8 @@ def _discriminant(base: Classifier, table: Source, rows: RowOptions) -> tuple[st
 
 def _why(name: str, found: Outcome) -> str:
     """The outcome in a sentence."""
+    if not found.tried:
+        return "no row could be held out, so candidates aren't compared"
     parts = [each for each in found.tried if each.share > NAMED_SHARE and each.name != CLASS_SHARES]
     loss = f"log-loss {found.scores.log_loss:.4f} on held-out rows"
     shares = next((each.log_loss for each in found.tried if each.name == CLASS_SHARES), None)

@@ -121,7 +121,8 @@ def outcome(
     held_out_ratio = len(folds) / (count * sample.stride - 1)  # the ratio of held-out to training rows
     scored, final, abandoned = _scored_folds(model, sample, fold, folds, terms, held_out_ratio)
     pool = Pool.of(scored, model.class_weights, held_out_ratio)
-    if pool.held_out.rows.rows:
+    known = pool.held_out.rows.rows > 0
+    if known:
         pool, others = chosen_pool(scored, pool, fitted)
         abandoned += others
     else:
@@ -131,11 +132,12 @@ def outcome(
     how = how if groups is None else f"{how} by groups"
     share_variance = 2 * (len(model.classes) - 1) / sample.rows**2  # of χ²/n: the class shares are estimates
     own = None if sample.groups is None else _groups(scored)
-    scores = _scores(model, pool.held_out.rows, pool.pooled.log_probabilities, [each.unknown for each in scored], how)
+    unknown = [each.unknown for each in scored]
+    scores = _scores(model, pool.held_out.rows, pool.pooled.log_probabilities, unknown, how, known)
     scores, shares = replace(scores, estimated=share_variance, held_out_ratio=held_out_ratio, groups=own), pool.shares
     kept = [name for name in pool.names if name in final.weightings and (shares[name] or name in pool.kept)]
     weighting = pooled([final.weightings[name] for name in kept], [shares[name] for name in kept])
-    tried = _tried(model, pool, abandoned, len(folds), scores)
+    tried = _tried(model, pool, abandoned, len(folds), scores) if known else ()
     weighting, parts = _with_parts(weighting, sample, fitted, shares)
     return Outcome(whole_model, final, pool.pooled.stack, weighting, scores, tried, parts, _ranges(model, sample))
 
@@ -242,10 +244,14 @@ def _predictions(trained: Trained, part: Sample, found: Candidates) -> Run[Score
 
 
 def _scores(
-    model: Classifier, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str
-) -> Scores:
-    """The scores of all held-out rows; P(truth) is unknown where no training row has the class."""
-    truth, weight, found = [held_out.truth], [held_out.weight], [log_probabilities]
+    model: Classifier, held_out: TermScores, log_probabilities: Array, unknown: Sequence[TermScores], how: str,
+    known: bool,
+) -> Scores:  # fmt: skip
+    """The scores of all held-out rows; P(truth) is unknown where no training row has the class, as for all of them
+    unless `known`."""
+    truth, weight, found = list[NDArray[Any]](), list[Array](), list[Array]()
+    if known:
+        truth, weight, found = [held_out.truth], [held_out.weight], [log_probabilities]
     for rows in unknown:
         if rows.rows:
             prior = rows.log_prior - over_short(np.logaddexp, rows.log_prior)

@@ -23,9 +23,10 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import WEIGHT_ROUNDING
 from credo.data import Batch, Source
 from credo.data.arrow_arrays import number_array, scalar
-from credo.data.fingerprints import Fingerprints, apart, mixed
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, apart, mixed
 from credo.errors import DataError
 from credo.models.forms import TEXT_FORMS
+from credo.notices import tell
 from credo.numerics.exact import Array
 from credo.selection.design import LinearDesign
 from credo.selection.jobs import Draw, Piece
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SHARED_WORDS_ROWS = 2000  # rows of a part, up to which its texts are split into words once for all folds
 SAMPLE_ROWS, SAMPLE_SCORES = 20_000, 4_000_000  # rows of a sample, and scores (rows x classes x terms), at most
 UNSTRATIFIED_CLASSES = 20  # with this many classes or more, folds aren't stratified
+REPEATED_TEXTS = 0.05  # the share of rows that share their text with others, above which a notice is issued
 DEPENDENCE_ROWS = 10_000  # rows of a sample at most, if pairs of columns are scored: that takes as long as all else
 
 
@@ -222,9 +224,24 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str |
     features = np.array([name != model.target for name in names])
     own = np.concatenate(cells, axis=1)[features]
     chosen, mass, weight = Observations.of(weight, times, prints, codes, own, texts[features], stride)
+    if groups is None:
+        known = [name for name, each in zip(names, features, strict=True) if each]
+        _tell_of_repeated_texts({known[j]: own[j, chosen] for j in np.flatnonzero(texts[features])}, stride)
     if stride > 1 and not whole_numbers([mass]):  # it must not exceed the sums of rows in the evidence
         mass = mass * (1 - WEIGHT_ROUNDING)
     return replace(found if chosen.all() else found.take(chosen), mass=mass, weight=weight)
+
+
+def _tell_of_repeated_texts(cells: Mapping[str, Fingerprints], stride: int) -> None:
+    """A notice of texts in rows that differ otherwise: if these are copies, they predict each other."""
+    for name, prints in cells.items():
+        count = np.unique(prints[prints != MISSING_PRINT], return_counts=True)[1]
+        repeated, rows = int(count[count > 1].sum()), len(prints)
+        if repeated * stride > REPEATED_TEXTS * rows:  # a sample has one in `stride` of a text's rows
+            tell(
+                f"column {name!r}: {repeated:,} of {rows:,} rows have the text of other rows, beside different cells. "
+                f"If they are copies, the scores are too good: groups=data[{name!r}] holds them out together"
+            )
 
 
 def encoded(model: Any, sample: Sample) -> Sample:

@@ -394,3 +394,9 @@ def test_a_table_of_too_many_values_is_refused_before_it_is_made(monkeypatch: py
     values = [f"v{i}" for i in range(1000)]
     with pytest.raises(SizeError, match="the table of 'B' has 1e\\+06 numbers"):
         Network("A -> B").fit({"A": values, "B": values})
+
+
+def test_mappings_of_a_network_cant_be_changed() -> None:
+    for mapping in (RAIN.states, RAIN.parents, RAIN.tables, RAIN.nodes, RAIN.distributions):
+        with pytest.raises(TypeError, match="this mapping can't be changed"):
+            mapping["Rain"] = mapping.get("Rain")  # type: ignore[index]

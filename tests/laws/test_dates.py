@@ -57,6 +57,7 @@ def test_other_ways_to_write_a_day_are_the_same(written: str) -> None:
 
 
 @pytest.mark.parametrize("cells", [["31.2.2024", "1.3.2024", "2.3.2024"], ["31/05/2024", "01/06/2024", "02/06/2024"]])
+@pytest.mark.filterwarnings("ignore:column 'when'. dates such as 4/5/2024")
 def test_what_is_no_day_or_may_be_another_stays_a_word(cells: list[str]) -> None:
     assert Schema.infer({"when": cells})["when"].kind == "category"
 
@@ -109,6 +110,7 @@ def test_how_dates_are_written(word: str, moment: str) -> None:
     np.testing.assert_allclose(batch.numbers("x")[0], microseconds / 86_400e6)
 
 
+@pytest.mark.filterwarnings("ignore:column 'x'. dates such as 4/5/2024")
 def test_what_is_no_date() -> None:
     for words in (
         ["2023-02-29", "2023-02-01", "2023-02-02"],  # there is no such day
@@ -258,3 +260,50 @@ def test_it_is_shown(tmp_path: Path) -> None:
     predicted = run(main, ["predict", str(model), str(path)])
     assert f'"{WORDS[0]}"' in predicted.output
     assert "2023-" in page.read_text() or "2024-" in page.read_text()
+
+
+UNCLEAR_DATES = "column 'when': dates such as 4/5/2024 are read as words, since the month may be April or May"
+UNCLEAR = [
+    ["4/5/2024", "31/05/2024", "1/2/2023"],
+    ["12/31/2024 17:30", "1/2/2024 08:00", "3/4/2024 09:10"],
+    ["04-05-2024", "", "31-05-2024", "01-05-2024"],
+    ["4/5/24", "31/5/24", "NA", "1/5/24"],
+]
+
+
+@pytest.mark.parametrize("words", UNCLEAR)
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.filterwarnings("ignore:column 'when' is ignored")
+def test_dates_whose_month_is_unclear_stay_words_with_a_notice(words: list[str], times: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("when,x\n" + "".join(f"{word},{i / 2}\n" for i, word in enumerate(words * times)))
+    for data in (path, {"when": words * times}):
+        with pytest.warns(credo.Notice, match=UNCLEAR_DATES):
+            assert Schema.infer(data)["when"].kind != "date"
+    classes = ["a", "b"] * len(words * times)
+    with pytest.warns(credo.Notice, match=UNCLEAR_DATES):
+        NaiveBayes().fit({"when": words * times * 2, "y": classes}, target="y")
+
+
+@pytest.mark.parametrize(
+    "words", [["20-00-00", "10-20-30", "1-2-3"], ["1/2", "3/4", "5/6"], ["4/5/2024", "none", "later", "1/2/2024"]]
+)
+@pytest.mark.filterwarnings("error")
+def test_what_isnt_a_date_gets_no_notice(words: list[str]) -> None:
+    assert Schema.infer({"code": words * 2})["code"].kind == "category"
+
+
+@pytest.mark.filterwarnings("error")
+def test_declared_categories_get_no_notice_of_dates() -> None:
+    data = {"when": UNCLEAR[0] * 4, "y": list("ab") * 6}
+    NaiveBayes(kinds={"when": "category"}).fit(data, target="y")
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"])
+def test_every_unit_of_numpy_is_read(unit: str) -> None:
+    moments = np.array(["2020-02-03T04:05:06", "2021-12-30T17:00:01", "NaT", "2023-07-31T23:59:59"], dtype="M8[s]")
+    cells = moments.astype(f"datetime64[{unit}]")
+    assert Schema.infer({"when": cells})["when"].kind == "date"
+    (batch,) = source({"when": cells}).batches(["when"])
+    expected = np.where(np.isnat(cells), np.nan, cells.astype("M8[us]").astype(float) / 86_400e6)
+    np.testing.assert_allclose(batch.numbers("when"), expected)

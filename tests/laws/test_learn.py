@@ -396,3 +396,18 @@ def test_few_heavy_rows_are_few() -> None:
     weight = np.where(np.arange(1000) < 20, 100.0, 0.01)
     taken = [clear_gain(rng.normal(size=1000), weight, 2.0) for _ in range(400)]
     assert np.mean(taken) < 0.08
+
+
+@pytest.mark.parametrize("n", [2, 7, 30])
+@pytest.mark.filterwarnings("ignore::credo.errors.Notice")
+def test_rows_that_cant_be_held_out_have_no_scores(n: int) -> None:
+    """Each class has one row: all rows are errors, each once, and no candidate is compared."""
+    x = np.random.default_rng(n).normal(size=n)
+    model = credo.learn({"x": x, "y": [f"c{i}" for i in range(n)]}, target="y")
+    scores = model.report.scores
+    assert (scores.rows, scores.unknown, scores.accuracy) == (n, n, 0.0)
+    assert np.isnan(scores.log_loss)
+    assert scores.confusion.sum() == n
+    assert model.report.tried == ()
+    assert "no row could be held out" in model.report.why
+    assert "no row is of a class that other rows showed" in model.report._repr_html_()

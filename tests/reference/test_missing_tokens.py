@@ -285,3 +285,12 @@ def test_other_categories_get_no_notice(cells: list[str]) -> None:
         warnings.simplefilter("error")
         assert Schema.infer({"x": cells * 2}).kinds["x"] == "category"
         assert Schema.infer({"x": [*map(str, range(40)), "a"] * 2}, kinds={"x": "category"}).kinds["x"] == "category"
+
+
+def test_blanks_among_numbers_and_dates_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,when\n1.5,2024-05-01\n \t, \n2.5,2024-05-03\n3.5,2024-05-04\n")
+    with pytest.warns(Notice, match="2 cells read as missing: .* among the numbers and dates of columns .x., .when.$"):
+        assert {column.name: column.kind for column in Schema.infer(path)} == {"x": "number", "when": "date"}
+    with pytest.warns(Notice, match="1 cell read as missing"):
+        assert Schema.infer({"x": ["1", "2", "  ", "4"]})["x"].kind == "number"

@@ -201,7 +201,7 @@ class Continued:
         conditional = self.chain.emission.conditional
         found = self.chain.log_prior() + log_likelihood_of(seen_in(self.before), self.chain.shares)
         found += self.chain.emission.log_shares_of(self.before)
-        evidence = Evidence.total([self.before, Evidence(conditional.seen.schema)])
+        evidence = Evidence.total([Evidence(conditional.seen.schema), self.before])  # with later levels
         for block, at in zip(conditional.blocks, conditional.likelihoods, strict=True):
             kept = LogEvidence.needed(block.likelihood(evidence, conditional.settings))
             found += kept.log_likelihood_at(at)  # type: ignore[arg-type]

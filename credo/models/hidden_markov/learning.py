@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from credo.core.em import interruptible_em
+from credo.core.em import expected, interruptible_em
 from credo.core.evidence import Evidence
 from credo.core.learning import RowWeights, Weight
 from credo.data import Source
@@ -139,9 +139,9 @@ def continued(model: HiddenMarkov, table: Source, target: object, weight: Weight
         if not hidden:
             return model._with_evidence(Evidence.total([seen, found]), hidden=False)
     _check_columns(model)
-    fit = interruptible_em(
-        Continued(chain.with_evidence(seen), seen), reader, steps=model.steps, tolerance=model.tolerance
-    )
+    before = Continued(chain.with_evidence(seen), seen)
+    evidence, _ = expected(before, reader)  # values that later rows alone have count from the first step on
+    fit = interruptible_em(before.with_evidence(evidence), reader, steps=model.steps, tolerance=model.tolerance)
     return model._with_evidence(Evidence.total([seen, fit.evidence]), hidden=True, history=fit.history)
 
 

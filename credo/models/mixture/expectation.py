@@ -103,6 +103,7 @@ class MixtureEM:
     def _log_likelihood_of(self, evidence: Evidence) -> float:
         """log p(rows, components) of completed rows."""
         conditional = self.conditional
+        evidence = Evidence.total([Evidence(conditional.seen.schema), evidence])  # levels of later rows, in their order
         total = float(xlogy(evidence[ROWS].n.value[:, 0], self.shares).sum())
         for block, at in zip(conditional.blocks, conditional.likelihoods, strict=True):
             known = LogEvidence.needed(block.likelihood(evidence, conditional.settings))
