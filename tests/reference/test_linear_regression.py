@@ -80,6 +80,28 @@ def test_interactions_are_products() -> None:
     )
 
 
+def test_squares_are_a_parabola() -> None:
+    """Far from 0, where squares and products of raw numbers cancel, as about their means."""
+    u, v = X[:, 0], X[:, 1]
+    design = np.column_stack([np.ones(80), u, v, u**2, v**2, u * v])
+    expected = design @ np.linalg.lstsq(design, Y)[0]
+    for away in (0.0, 1e3, 1e6):
+        data = {"u": u + away, "v": v}
+        model = credo.LinearRegression(ridge=0, interactions="quadratic").fit(data, target=Y)
+        np.testing.assert_allclose(model.predict(data), expected, rtol=1e-4)
+        assert {"u²", "v²", "u × v"} < {*model.parameters()["term"].to_pylist()}
+    lost = {"u": np.where(np.arange(80) % 7 == 0, np.nan, u), "v": v}
+    known = ~np.isnan(lost["u"])
+    mean = lost["u"][known].mean()
+    away = np.where(known, lost["u"] - mean, 0.0)
+    design = np.column_stack([np.ones(80), away, ~known, v, away**2])
+    model = credo.LinearRegression(ridge=0, interactions=[("u", "u")]).fit(lost, target=Y)
+    np.testing.assert_allclose(model.predict(lost), design @ np.linalg.lstsq(design, Y)[0], rtol=1e-7)
+    why = model.explain({"u": 2.0, "v": 0.5})
+    assert {*why.columns} == {("u",), ("v",)}  # a square belongs to its number
+    np.testing.assert_allclose(why.prediction, model.predict({"u": [2.0], "v": [0.5]})[0])
+
+
 def test_flat_priors_are_statsmodels() -> None:
     """Credible intervals under flat priors are confidence intervals; so are those of predictions."""
     sm = pytest.importorskip("statsmodels.api")

@@ -17,7 +17,7 @@ import numpy as np
 
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Positions
-from credo.models.regression.features import PRODUCT_SIGN, Features
+from credo.models.regression.features import Features, product_name
 from credo.models.regression.ridge import LEAST_RESIDUAL
 from credo.numerics.exact import Array
 
@@ -38,7 +38,7 @@ class Inclusion:
     def table(self) -> dict[str, float]:
         """The inclusion probabilities by name, the largest first."""
         order = sorted(self.probability, key=lambda name: -self.probability[name])
-        return {PRODUCT_SIGN.join(name): self.probability[name] for name in order}
+        return {product_name(name): self.probability[name] for name in order}
 
 
 def inclusion(sums: CrossMoments, features: Features, varying: Positions, ridge: float | None) -> Inclusion:
