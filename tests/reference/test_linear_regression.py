@@ -18,6 +18,7 @@ from credo.data import source
 from credo.families.linear_gaussian import LinearGaussian
 from credo.models.regression import variable_selection
 from credo.models.regression.ridge import RidgeEvidence
+from tests.laws.classifiers import unheard
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)) * [1.0, 5.0, 0.1] + [0.0, 100.0, 3.0]
@@ -274,6 +275,16 @@ def test_predictive_intervals_hold_their_share() -> None:
         means += ((low[1:] <= w) & (w <= high[1:])).tolist()
     assert 0.74 < np.mean(inside) < 0.86
     assert 0.70 < np.mean(means) < 0.86
+
+
+@pytest.mark.parametrize("ridge", ["evidence", 1e-12])
+def test_subsets_that_fit_exactly(ridge: Any) -> None:
+    """Rounding may leave a negative sum of squares."""
+    for weights in ([1.0, -2.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 3.0]):
+        used = {f"x{j}" for j, weight in enumerate(weights) if weight}
+        with unheard():
+            found = credo.LinearRegression(select=True, ridge=ridge).fit(X, target=X @ weights).inclusion()
+        assert {name for name in found if found[name] > 0.5} == used
 
 
 def test_student_noise_is_the_most_probable_line() -> None:
