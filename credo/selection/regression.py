@@ -22,7 +22,8 @@ from credo.core.records import with_fields
 from credo.data import Batch, Source, cells
 from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
 from credo.data.profile import profile
-from credo.errors import DataError, SchemaError
+from credo.errors import DataError, EvidenceError, SchemaError
+from credo.models.regression.features import pairs_of
 from credo.models.regression.scores import NumberScores
 from credo.models.targets import NUMBERS_AS_CLASSES
 from credo.notices import quietly, tell
@@ -32,7 +33,7 @@ from credo.selection.nested_validation import LARGE_SAMPLE_FOLDS, SMALL_SAMPLE, 
 from credo.selection.observations import Observations, Parts
 from credo.selection.report import RegressionReport, TriedRegression
 from credo.selection.row_sample import sampled_rows
-from credo.selection.significance import CLEAR_ERRORS, clear_gain
+from credo.selection.significance import CLEAR_ERRORS, clear_gain, clear_gain_but_for_tails
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
@@ -41,13 +42,11 @@ CHOICE_ROWS = 20_000  # rows on which options are chosen, at most: of more rows,
 PRODUCT_FEATURES = 150  # products of pairs of columns, at most; and one for ten rows
 TENTHS = 10  # parts of the rows, each predicted by the regression that the other parts choose
 BASE = "linear regression"
-PRODUCTS, STUDENT = "products of pairs of columns", "Student-t noise"
+SELECTED, SQUARES, PRODUCTS, STUDENT = (
+    "columns selected by evidence", "squares of numbers", "products of pairs of columns", "Student-t noise",
+)  # fmt: skip
 DEGREES_OF_FREEDOM = (2.0, 4.0, 8.0)  # of the Student-t tails that errors are compared with
-OPTIONS: dict[str, dict[str, Any]] = {  # tried in turn, each added to those that helped
-    "columns selected by evidence": {"select": True},
-    PRODUCTS: {"interactions": "all"},
-    STUDENT: {"noise": "student"},
-}
+MOST_DEVIATIONS = 5.0  # of a number from its mean: a parabola far outside of most rows is nonsense there
 MEAN_ALONE = "the mean alone"
 
 
@@ -86,10 +85,11 @@ def learned_regression(
     others, features = {name: how for name, how in (kinds or {}).items() if name != target}, table.without(groups)
     model = LinearRegression(kinds=others or None).fit(features, target, weight=weight)
     with quietly():
-        chosen, tried = _tried(model, _observed(table, model, Weights.of(weight)), seed, groups)
-    options = _options(chosen)
-    if options:
-        model = LinearRegression(kinds=others or None, **options).fit(features, target, weight=weight)
+        observed = _observed(table, model, Weights.of(weight))
+        options = _options_of(model, observed)
+        chosen, tried = _tried(model, observed, options, seed, groups)
+    if chosen:
+        model = _with_options(model, options, chosen).fit(features, target, weight=weight)
     scores = _cross_fitted(tried)
     report = RegressionReport(
         target, model.n, model.unlabelled, _lines(tried, chosen), _why(chosen, scores), scores,
@@ -98,11 +98,57 @@ def learned_regression(
     return with_fields(model, report=report)
 
 
-def _options(names: tuple[str, ...]) -> dict[str, Any]:
+def _options_of(model: LinearRegression, observed: Observed) -> dict[str, dict[str, Any]]:
+    """The options that are tried in turn, each added to those that helped: squares of numbers and products of columns
+    only if these are few compared with the rows."""
+    found: dict[str, dict[str, Any]] = {SELECTED: {"select": True}}
+    most, width = min(PRODUCT_FEATURES, model.n / 10), len(model.fitted.basis.scales)
+    squares = _squares(model, observed)
+    if 0 < len(squares) <= most:
+        found[SQUARES] = {"interactions": squares}
+    names = model.fitted.basis.features.columns
+    if len(names) > 1 and width * (width - 1) // 2 <= most:
+        found[PRODUCTS] = {"interactions": "all"}
+    return found | {STUDENT: {"noise": "student"}}
+
+
+def _squares(model: LinearRegression, observed: Observed) -> tuple[tuple[str, str], ...]:
+    """The numbers without far outliers, each paired with itself."""
+    features, scales = model.fitted.basis.features, model.fitted.basis.scales
+    names = [column.name for column in features.schema if column.levels is None]
+    if not names:
+        return ()
+    ends = np.array([*engines.map(Extremes(tuple(names)), observed.table.partitions(names))])  # (batches, 2, names)
+    place = np.concatenate([features.mains[name] for name in names])
+    furthest = np.maximum(features.centre[place] - ends[:, 0].min(0), ends[:, 1].max(0) - features.centre[place])
+    near = furthest <= MOST_DEVIATIONS * scales[place]
+    return tuple((name, name) for name, is_near in zip(names, near.tolist(), strict=True) if is_near)
+
+
+def _with_options(
+    model: LinearRegression, options: Mapping[str, dict[str, Any]], names: tuple[str, ...]
+) -> LinearRegression:
+    """A regression of the same columns with some of the options, not fitted yet."""
+    from credo.models.regression.linear import LinearRegression
+
     found: dict[str, Any] = {}
     for name in names:
-        found |= OPTIONS[name]
-    return found
+        found |= options[name]
+    if {SQUARES, PRODUCTS} <= {*names}:
+        pairs = pairs_of("all", model.fitted.basis.features.columns)
+        found["interactions"] = (*options[SQUARES]["interactions"], *pairs)
+    return LinearRegression(kinds=model.kinds, **found)
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """Reads the smallest and the largest number of some columns. (2, names)"""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> Array:
+        x = np.stack([batch.filled(self.names).numbers(name) for name in self.names])
+        return np.stack([np.fmin.reduce(x, axis=1, initial=np.inf), np.fmax.reduce(x, axis=1, initial=-np.inf)])
 
 
 class Observed(NamedTuple):
@@ -176,12 +222,10 @@ def _count(prints: Fingerprints) -> Array:
 
 
 def _tried(
-    model: LinearRegression, observed: Observed, seed: int, groups: str | None
+    model: LinearRegression, observed: Observed, options: Mapping[str, dict[str, Any]], seed: int, groups: str | None
 ) -> tuple[tuple[str, ...], dict[tuple[str, ...], NumberScores]]:
     """The options that helped, and the held-out scores of every regression that was tried."""
-    from credo.models.regression.linear import LinearRegression
-
-    target, kinds, rows = str(model.target), model.kinds, len(observed.mass)
+    target, rows = str(model.target), len(observed.mass)
     folds = min(
         SMALL_SAMPLE_FOLDS if rows <= SMALL_SAMPLE else LARGE_SAMPLE_FOLDS,
         rows if groups is None else group_count(observed.table, groups),
@@ -189,8 +233,7 @@ def _tried(
     chosen: tuple[str, ...] = ()
 
     def scored(names: tuple[str, ...]) -> NumberScores:
-        asked = LinearRegression(kinds=kinds, **_options(names))
-        found = asked.cross_validate(
+        found = _with_options(model, options, names).cross_validate(
             observed.table, folds, target=target, weight=observed.mass, seed=seed, groups=groups
         )
         return replace(found, weights=observed.weight)
@@ -199,23 +242,21 @@ def _tried(
     if not np.ptp(found[chosen].truth):
         value = found[chosen].truth[0]
         raise DataError(f"column {target!r} holds one number only, {value:g}: there is nothing to predict")
-    for name in OPTIONS:
-        if name == PRODUCTS and not _has_room(model):
-            continue
+    for name in options:
         if name == STUDENT and not _has_heavy_tails(found[chosen]):  # EM takes long where there are none
             continue
         wider = (*chosen, name)
-        found[wider] = scored(wider)
-        if _clearly_better(found[wider], found[chosen]):
+        try:
+            found[wider] = scored(wider)
+        except EvidenceError:
+            if name != STUDENT:
+                raise
+            continue  # half of the rows are predicted exactly: there is no scale
+        if name == STUDENT and _misses_the_mean(found[wider]):
+            del found[wider]
+        elif _clearly_better(found[wider], found[chosen]):
             chosen = wider
     return chosen, found
-
-
-def _has_room(model: LinearRegression) -> bool:
-    """Whether products of columns are few compared with the rows."""
-    width = len(model.fitted.basis.scales)
-    products = width * (width - 1) // 2
-    return len(model.readings.names if model.readings else ()) > 1 and products <= min(PRODUCT_FEATURES, model.n / 10)
 
 
 def _has_heavy_tails(scores: NumberScores) -> bool:
@@ -228,14 +269,27 @@ def _has_heavy_tails(scores: NumberScores) -> bool:
         return False
     gaussian = -0.5 * (LOG_2PI + np.log(variance) + error**2 / variance)
     each = (StudentT(v, 0.0, quartile / float(stdtrit(v, 0.75))).log_prob(error) for v in DEGREES_OF_FREEDOM)
-    return any(bool(clear_gain(np.asarray(found) - gaussian, weight, CLEAR_ERRORS)) for found in each)
+    return any(_is_clear(np.asarray(found) - gaussian, weight) for found in each)
+
+
+def _misses_the_mean(scores: NumberScores) -> bool:
+    """Whether held-out errors clearly have another mean than 0: with skewed noise, the centre of a symmetric Student-t
+    isn't the mean, which a regression predicts."""
+    error, weight = (scores.truth - scores.predicted)[scores.known], scores.weights[scores.known]
+    return bool(clear_gain(error, weight, CLEAR_ERRORS) or clear_gain(-error, weight, CLEAR_ERRORS))
 
 
 def _clearly_better(one: NumberScores, other: NumberScores) -> bool:
     """Whether one has clearly higher log-probabilities than the other, in a paired comparison of rows."""
     known = one.known & other.known
     gain = (one.log_probabilities - other.log_probabilities)[known]
-    return bool(known.any() and clear_gain(gain, one.weights[known], CLEAR_ERRORS, one.held_out_ratio))
+    return bool(known.any()) and _is_clear(gain, one.weights[known], one.held_out_ratio)
+
+
+def _is_clear(gain: Array, weight: Array, held_out_ratio: float = 0.0) -> bool:
+    """Whether log-probabilities are clearly higher; outliers, which have very low ones, are left aside if need be."""
+    tests = (clear_gain, clear_gain_but_for_tails)
+    return any(test(gain, weight, CLEAR_ERRORS, held_out_ratio) for test in tests)
 
 
 def _cross_fitted(tried: Mapping[tuple[str, ...], NumberScores]) -> NumberScores:

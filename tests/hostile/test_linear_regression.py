@@ -156,6 +156,16 @@ def test_options_that_arent(options: dict[str, Any], says: str) -> None:
     assert says in refused(lambda: credo.LinearRegression(**options))
 
 
+@pytest.mark.parametrize("exact", ["zeros", "a line"])
+def test_student_noise_without_a_scale(exact: str) -> None:
+    """Of rows that lie on a line exactly, the likelihood has no maximum: the scale goes to 0."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=400)
+    y = np.where(rng.random(400) < 0.6, 0.0 if exact == "zeros" else 2 * x + 1, rng.poisson(3, 400))
+    model = credo.LinearRegression(noise="student")
+    assert "Student-t noise has no scale here" in refused(model.fit, {"x": x}, y)
+
+
 def test_columns_that_arent() -> None:
     assert "no column 'z'" in refused(PLAIN.fit, GOOD, "z")
     assert "interactions names a column 'z'" in refused(

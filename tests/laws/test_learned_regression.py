@@ -55,6 +55,49 @@ def test_options_are_chosen_where_they_pay() -> None:
     assert (plain.noise, plain.interactions, plain.select) == ("gaussian", (), False)
 
 
+def test_squares_are_tried() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 300))
+    bent = credo.learn({"a": a, "b": b, "y": a**2 + b + 0.3 * rng.normal(size=300)}, target="y", model="linear")
+    assert bent.interactions == (("a", "a"), ("b", "b"))
+    assert bent.report.scores.rmse < 0.4
+    both = a**2 + a * b + 0.3 * rng.normal(size=300)
+    curved = credo.learn({"a": a, "b": b, "y": both}, target="y", model="linear")
+    assert curved.interactions == (("a", "a"), ("b", "b"), ("a", "b"))
+    skewed = np.exp(2 * a)  # a parabola in it would be nonsense at the next outlier
+    assert credo.learn({"a": skewed, "b": b, "y": a + b}, target="y", model="linear").interactions != (("a", "a"),)
+
+
+@pytest.mark.parametrize("outlier", [0.0, 1e3, 1e6])
+def test_an_outlier_doesnt_hide_that_noise_has_heavy_tails(outlier: float) -> None:
+    """The larger it is, the larger the gain, and its standard error."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = x + rng.standard_t(2, 300)
+    y[7] += outlier
+    assert credo.learn({"x": x, "y": y}, target="y", model="linear").noise == "student"
+
+
+def test_the_mean_of_skewed_numbers_is_predicted() -> None:
+    """Student-t noise about a line below the mean has the higher density, and predicts worse than the mean."""
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 600))
+    table = {"x": x, "wait": np.exp(0.1 * x + 1.5 * noise)}
+    learned = credo.learn(table, target="wait", model="linear")
+    assert abs(np.mean(learned.predict(table)) - table["wait"].mean()) < 0.3
+    assert learned.report.scores.r2 > -0.02
+
+
+@pytest.mark.parametrize("zeros", [0.5, 0.55, 0.7, 0.9])
+def test_numbers_that_are_mostly_one_are_learned(zeros: float) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=400)
+    y = np.where(rng.random(400) < zeros, 0.0, np.exp(1 + x + rng.normal(size=400)))
+    learned = credo.learn({"x": x, "y": y}, target="y", model="linear")
+    low, high = learned.intervals({"x": x}, 0.95)
+    assert np.mean((low <= y) & (y <= high)) > 0.9
+
+
 @pytest.mark.slow
 def test_the_reported_figure_is_that_of_the_choice() -> None:
     rng = np.random.default_rng(3)

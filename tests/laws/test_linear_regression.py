@@ -49,6 +49,8 @@ MODELS = {
     "least squares": credo.LinearRegression(ridge=0),
     "a ridge": credo.LinearRegression(ridge=2.0),
     "interactions": credo.LinearRegression(interactions=[("size", "city"), ("age", "size")]),
+    "squares": credo.LinearRegression(interactions="squares"),
+    "quadratic": credo.LinearRegression(interactions="quadratic"),
     "selected": credo.LinearRegression(select=True),
     "given": credo.LinearRegression(0, 0.01, 1, 1),
 }

@@ -50,6 +50,7 @@ CASES = [
     pytest.param(2, {}, False, id="two classes"),
     pytest.param(3, {}, False, id="three classes"),
     pytest.param(3, {"strength": 0.5, "estimate": "map", "interactions": "all"}, False, id="interactions"),
+    pytest.param(3, {"strength": 0.5, "estimate": "map", "interactions": "quadratic"}, False, id="squares"),
     pytest.param(2, {"strength": 0.1}, True, id="text"),
 ]
 cases = pytest.mark.parametrize(("classes", "settings", "texts"), CASES)

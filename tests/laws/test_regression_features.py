@@ -79,13 +79,24 @@ def test_pickled_and_stored_they_are_the_same(tmp_path: Path) -> None:
 def test_interactions_are_pairs_of_columns() -> None:
     assert pairs_of("all", ("a", "b", "c")) == (("a", "b"), ("a", "c"), ("b", "c"))
     assert pairs_of([("c", "a"), ("a", "c")], ("a", "b", "c")) == (("a", "c"),)
+    assert pairs_of("squares", ("a", "b", "c"), ("b",)) == (("a", "a"), ("c", "c"))
+    assert set(pairs_of("quadratic", ("a", "b"), ("b",))) == {("a", "a"), ("a", "b")}
     for wrong, said in (
-        ("age", "pairs of columns, or 'all'"),
-        ([("a", "a")], "pair of two columns"),
+        ("age", "pairs of columns, 'all'"),
+        ([("a", "b", "c")], "is a pair of columns"),
+        ([("b", "b")], "the square of 'b', which is a category"),
         ([("a", "d")], "that isn't read"),
     ):
         with pytest.raises(credo.SchemaError, match=said):
-            pairs_of(wrong, ("a", "b", "c"))
+            pairs_of(wrong, ("a", "b", "c"), ("b",))
+
+
+def test_squares_are_of_centred_numbers() -> None:
+    features = Features.of(source(TABLE), Readings(("age", "sex"), ("sex",), (("age", "age"),)))
+    assert features.names[-1] == "age²"
+    z = encoded(features, TABLE)
+    np.testing.assert_allclose(z[:, -1], z[:, 0] ** 2)
+    assert z[2, -1] == 0  # its age is missing
 
 
 def test_too_many_terms_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

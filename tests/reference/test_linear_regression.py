@@ -18,6 +18,7 @@ from credo.data import source
 from credo.families.linear_gaussian import LinearGaussian
 from credo.models.regression import variable_selection
 from credo.models.regression.ridge import RidgeEvidence
+from tests.laws.classifiers import unheard
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)) * [1.0, 5.0, 0.1] + [0.0, 100.0, 3.0]
@@ -78,6 +79,28 @@ def test_interactions_are_products() -> None:
     assert (
         credo.LinearRegression(interactions="all").fit(data, target=Y).parameters()["term"].to_pylist()[-1] == "u × v"
     )
+
+
+def test_squares_are_a_parabola() -> None:
+    """Far from 0, where squares and products of raw numbers cancel, as about their means."""
+    u, v = X[:, 0], X[:, 1]
+    design = np.column_stack([np.ones(80), u, v, u**2, v**2, u * v])
+    expected = design @ np.linalg.lstsq(design, Y)[0]
+    for away in (0.0, 1e3, 1e6):
+        data = {"u": u + away, "v": v}
+        model = credo.LinearRegression(ridge=0, interactions="quadratic").fit(data, target=Y)
+        np.testing.assert_allclose(model.predict(data), expected, rtol=1e-4)
+        assert {"u²", "v²", "u × v"} < {*model.parameters()["term"].to_pylist()}
+    lost = {"u": np.where(np.arange(80) % 7 == 0, np.nan, u), "v": v}
+    known = ~np.isnan(lost["u"])
+    mean = lost["u"][known].mean()
+    away = np.where(known, lost["u"] - mean, 0.0)
+    design = np.column_stack([np.ones(80), away, ~known, v, away**2])
+    model = credo.LinearRegression(ridge=0, interactions=[("u", "u")]).fit(lost, target=Y)
+    np.testing.assert_allclose(model.predict(lost), design @ np.linalg.lstsq(design, Y)[0], rtol=1e-7)
+    why = model.explain({"u": 2.0, "v": 0.5})
+    assert {*why.columns} == {("u",), ("v",)}  # a square belongs to its number
+    np.testing.assert_allclose(why.prediction, model.predict({"u": [2.0], "v": [0.5]})[0])
 
 
 def test_flat_priors_are_statsmodels() -> None:
@@ -252,6 +275,16 @@ def test_predictive_intervals_hold_their_share() -> None:
         means += ((low[1:] <= w) & (w <= high[1:])).tolist()
     assert 0.74 < np.mean(inside) < 0.86
     assert 0.70 < np.mean(means) < 0.86
+
+
+@pytest.mark.parametrize("ridge", ["evidence", 1e-12])
+def test_subsets_that_fit_exactly(ridge: Any) -> None:
+    """Rounding may leave a negative sum of squares."""
+    for weights in ([1.0, -2.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 3.0]):
+        used = {f"x{j}" for j, weight in enumerate(weights) if weight}
+        with unheard():
+            found = credo.LinearRegression(select=True, ridge=ridge).fit(X, target=X @ weights).inclusion()
+        assert {name for name in found if found[name] > 0.5} == used
 
 
 def test_student_noise_is_the_most_probable_line() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -139,7 +140,11 @@ def cells_of(features: Features) -> list[Cells]:
 
 
 def _product(a: Cells, b: Cells) -> Cells:
-    return {product_key(i, j): x * y for i, x in a.items() for j, y in b.items()}
+    found: dict[str, float] = {}
+    for (i, x), (j, y) in product(a.items(), b.items()):
+        key = product_key(i, j)
+        found[key] = found.get(key, 0.0) + x * y  # in a square, a cell meets the constant twice
+    return found
 
 
 def _bordered(n: Exact, first: Exact, second: Exact) -> Exact:

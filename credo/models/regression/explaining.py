@@ -24,7 +24,7 @@ class Contributions(Shown):
 
     target: str
     average: float  # the prediction for a row whose every column is average
-    columns: dict[tuple[str, ...], float]  # contributions of columns and pairs of columns
+    columns: dict[tuple[str, ...], float]  # contributions of columns (with their squares) and pairs of columns
     values: dict[str, Any]  # the row's cells
     interval: tuple[float, float]  # the 95% predictive interval
     unseen: frozenset[str] = frozenset()  # columns with unseen values, which are ignored
@@ -82,8 +82,10 @@ def explained_row(model: LinearRegression, batch: Batch, row: int) -> Contributi
     one, line = batch.slice(row, 1), model.fitted
     z, ignored = line.basis.read(one)
     adds = dict(zip(line.basis.kept.tolist(), (z[0] * line.posterior.location[1:]).tolist(), strict=True))
-    groups = line.basis.features.groups.items()
-    columns = {name: sum(adds.get(i, 0.0) for i in own.tolist()) for name, own in groups}
+    columns: dict[tuple[str, ...], float] = {}
+    for name, own in line.basis.features.groups.items():
+        name = tuple(dict.fromkeys(name))  # a number's square belongs to the number
+        columns[name] = columns.get(name, 0.0) + sum(adds.get(i, 0.0) for i in own.tolist())
     values = {n: one.column(n)[0].as_py() if n in one.names else None for n in line.basis.features.columns}
     low, high = line.predictive(z).interval()
     ends = float(low[0]), float(high[0])  # type: ignore[index]

@@ -41,13 +41,15 @@ from credo.numerics.exact import Array
 
 READ_AS_NUMBERS, READ_AS_CATEGORIES = ("gaussian", "count", "date"), ("category", "word")
 MOST_FEATURES = 5_000  # the statistics grow with the square of their number
-PRODUCT_SIGN = " × "
-Interactions = str | Collection[tuple[str, str]]  # "all", or pairs of columns
+PRODUCT_SIGN, SQUARE_SIGN = " × ", "²"
+EVERY_PAIR = ("all", "squares", "quadratic")
+Interactions = str | Collection[tuple[str, str]]  # "all", "squares" or "quadratic" (both); or pairs of columns
 
 
 @dataclass(frozen=True)
 class Readings:
-    """Which columns are read, which of them as categories, and which pairs of columns interact."""
+    """Which columns are read, which of them as categories, and which pairs of columns interact; a number with itself is
+    its square."""
 
     names: tuple[str, ...]
     categories: tuple[str, ...] = ()
@@ -64,7 +66,7 @@ class Readings:
                 )
         names = tuple(first)
         categories = tuple(name for name, form in first.items() if form in READ_AS_CATEGORIES)
-        return cls(names, categories, pairs_of(interactions, names))
+        return cls(names, categories, pairs_of(interactions, names, categories))
 
     def summarise(self, batch: Batch, weight: Array) -> Evidence:
         """The sum of each feature, from which centres and shares of missing cells follow."""
@@ -98,29 +100,50 @@ class Readings:
         return OneHotEncoding(self.names, values, place)
 
 
-def pairs_of(interactions: Interactions, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The pairs of columns that interact, each in the columns' order."""
-    if interactions == "all":
-        return tuple(combinations(names, 2))
+def pairs_of(
+    interactions: Interactions, names: Sequence[str], categories: Collection[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns that interact, each in the columns' order.
+
+    >>> pairs_of("quadratic", ("age", "sex", "size"), ("sex",))
+    (('age', 'age'), ('size', 'size'), ('age', 'sex'), ('age', 'size'), ('sex', 'size'))
+    """
     if isinstance(interactions, str):
-        raise SchemaError(f"interactions must be pairs of columns, or 'all', but is {interactions!r:.60}")
+        if interactions not in EVERY_PAIR:
+            raise SchemaError(
+                "interactions must be pairs of columns, 'all' pairs of two columns, 'squares' of numbers, or "
+                f"'quadratic' for both, but is {interactions!r:.60}"
+            )
+        squares = [(name, name) for name in names if name not in categories] if interactions != "all" else []
+        return (*squares, *(combinations(names, 2) if interactions != "squares" else ()))
     place, found = {name: i for i, name in enumerate(names)}, dict[tuple[str, str], None]()
     for pair in interactions:
-        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
-            raise SchemaError(f"an interaction is a pair of two columns, as ('age', 'sex'), but one is {pair!r:.60}")
+        if isinstance(pair, str) or len(pair) != 2:
+            raise SchemaError(f"an interaction is a pair of columns, as ('age', 'sex'), but one is {pair!r:.60}")
         for name in pair:
             if name not in place:
                 raise SchemaError(f"interactions names a column {name!r} that isn't read; {suggest(name, names)}")
         a, b = sorted(pair, key=place.__getitem__)
+        if a == b and a in categories:
+            raise SchemaError(f"interactions has the square of {a!r}, which is a category: only numbers have squares")
         found[a, b] = None
     return tuple(found)
+
+
+def product_name(names: Sequence[str]) -> str:
+    """The name of a column, of a square or of a product of two columns.
+
+    >>> product_name(["age"]), product_name(["age", "sex"]), product_name(["age", "age"])
+    ('age', 'age × sex', 'age²')
+    """
+    return names[0] + SQUARE_SIGN if len(names) > 1 and names[0] == names[1] else PRODUCT_SIGN.join(names)
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
     """z(row): numbers about their means, indicators of levels about their shares, 0 where a cell is missing; then the
-    indicators of missing cells, about their shares; then products of the features of two columns. There is no intercept
-    here.
+    indicators of missing cells, about their shares; then products of the features of two columns, and squares of
+    numbers. There is no intercept here.
 
     >>> from credo.data import source
     >>> table = source({"age": [20.0, 40.0, None], "sex": ["f", "m", "m"]})
@@ -206,7 +229,7 @@ class Features:
         mains = [term for term, _ in found]
         found += [(f"{name} is missing", (name,)) for name in self.missing]
         for a, b in self.interactions:
-            found += [(mains[i] + PRODUCT_SIGN + mains[j], (a, b)) for i in self.mains[a] for j in self.mains[b]]
+            found += [(product_name((mains[i], mains[j])), (a, b)) for i in self.mains[a] for j in self.mains[b]]
         return found
 
     @cached_property

@@ -57,8 +57,8 @@ class LinearRegression(Additive):
     """y = a + Σ wⱼ zⱼ(row) + noise, w ~ N(0, σ²/ridge) for standardised features z: regularised least squares.
 
     The ridge is chosen by evidence; ridge=0 is least squares. Alternatively, give the parameters of a conjugate prior:
-    see LinearGaussian. Categories, missing cells and, optionally, interactions (products of two columns) are features,
-    too. select: variable selection by evidence.
+    see LinearGaussian. Categories, missing cells and, optionally, interactions (products of two columns, squares of
+    numbers) are features, too. select: variable selection by evidence.
 
     >>> rooms = {"rooms": [1, 2, 3, 4, 5, 6], "price": [11.0, 18.0, 32.0, 39.0, 52.0, 58.0]}
     >>> model = LinearRegression(ridge=0).fit(rooms, target="price")

@@ -27,7 +27,7 @@ from credo.core.records import with_fields
 from credo.core.statistics import Positions, Totals
 from credo.data import Batch, Source
 from credo.data.schema import Schema
-from credo.errors import DataError, counted
+from credo.errors import DataError, EvidenceError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import fold_ratio
@@ -49,6 +49,12 @@ LEAST_DEGREES, MOST_DEGREES = 1.0, 100.0  # degrees of freedom: Cauchy's, and ne
 LARGEST_EXPONENT = 600.0  # exp of more overflows
 NOISE_EM_STEPS, NOISE_EM_TOLERANCE = 300, 1e-9
 ROUGH_TOLERANCE = 1e-6  # of EM while the ridge is being chosen
+COLLAPSED_SHARE = 1e-24  # of the variance at the start: with less, EM is on its way to 0
+SHRUNK_SHARE = 1e-4  # of the variance under the first ridge: with less, the ridges won't become stable
+NO_SCALE = (
+    "Student-t noise has no scale here: about half of the rows or more lie on one line exactly, or have the same value "
+    "of {target!r}, and the likelihood grows without limit as the scale goes to 0; use noise='gaussian'"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +72,11 @@ class StudentNoise:
     @property
     def rows(self) -> float:
         return float(self.expected[NOISE_LABEL].n.value[0])
+
+    @property
+    def variance(self) -> float:
+        """The squared scale of the noise, at the mode."""
+        return float(self.fitted.posterior.mode().variance)
 
     @cached_property
     def fitted(self) -> FittedLine:
@@ -86,6 +97,7 @@ class StudentLine:
     line: Line  # of the basis
     degrees: float
     earlier: Evidence | None = field(default=None)  # expected sums of earlier rows
+    least_variance: float = 0.0  # with less, the noise has no scale
 
     def expect(self, batch: Batch, /) -> Expected:
         y, weight = batch.numbers(self.target), self.weights.of_rows(batch)
@@ -106,6 +118,8 @@ class StudentLine:
         whole = evidence if self.earlier is None else evidence + self.earlier
         line = FittedLine(self.basis, whole[LABEL], self.prior, None, rows=float(whole[NOISE_LABEL].n.value[0]))
         weights, variance = line.posterior.mode()
+        if variance < self.least_variance:
+            raise EvidenceError(NO_SCALE.format(target=self.target))
         return replace(self, line=Line(weights, float(variance)), degrees=_best_degrees(whole[NOISE_LABEL]))
 
     def coordinates(self) -> Array:
@@ -156,17 +170,20 @@ def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Mo
     plain = with_fields(model, noise="gaussian").update(table, weight=weight)
     ridge = None if model.ridge == "evidence" else float(model.ridge)
     start = FittedLine.of(plain.design, plain._seen, LineSettings(None, ridge, model.select))
+    least = COLLAPSED_SHARE * float(start.posterior.mode().variance)
     if model.ridge != "evidence":
-        found = _climbed(model, table, weight, start, None, 4.0)
+        found = _climbed(model, table, weight, start, None, 4.0, least)
         return with_fields(plain, noise="student", robust=found)
-    found = _climbed(model, table, weight, start, None, 4.0, ROUGH_TOLERANCE)
+    found = first = _climbed(model, table, weight, start, None, 4.0, least, ROUGH_TOLERANCE)
     for _ in range(RIDGE_ROUNDS):
         best = replace(RidgeEvidence.of(found.expected[LABEL]), n=found.rows).best
         if abs(np.log(best / found.ridge)) < RIDGE_TOLERANCE:
             break
         line = replace(found.fitted, ridge=best, prior=reference_prior(found.expected[LABEL], best))
-        found = _climbed(model, table, weight, line, None, found.degrees, ROUGH_TOLERANCE)
-    found = _climbed(model, table, weight, found.fitted, None, found.degrees)
+        found = _climbed(model, table, weight, line, None, found.degrees, least, ROUGH_TOLERANCE)
+        if found.variance < SHRUNK_SHARE * first.variance:  # the weaker the ridge, the nearer the line to some rows
+            raise EvidenceError(NO_SCALE.format(target=model.target))
+    found = _climbed(model, table, weight, found.fitted, None, found.degrees, least)
     return with_fields(plain, noise="student", robust=found)
 
 
@@ -176,19 +193,21 @@ def continued(model: Model, table: Source, weight: Weight) -> Model:
     assert model.robust is not None
     evidence = with_fields(model, noise="gaussian", robust=None).update(table, weight=weight).evidence
     before = model.robust
-    found = _climbed(model, table, weight, before.fitted, before.expected, before.degrees)
+    least = COLLAPSED_SHARE * before.variance
+    found = _climbed(model, table, weight, before.fitted, before.expected, before.degrees, least)
     return with_fields(model, evidence=evidence, robust=found)
 
 
 def _climbed(
     model: LinearRegression, table: Source, weight: Weight, start: FittedLine, earlier: Evidence | None, nu: float,
-    tolerance: float = NOISE_EM_TOLERANCE,
+    least_variance: float, tolerance: float = NOISE_EM_TOLERANCE,
 ) -> StudentNoise:  # fmt: skip
     weights, names = Weights.of(weight), model.needs(table.without(weight))
     at, variance = start.posterior.mode()
     line = StudentLine(
-        start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier
-    )
+        start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier,
+        least_variance,
+    )  # fmt: skip
     fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=NOISE_EM_STEPS, tolerance=tolerance)
     if not fit.converged:
         tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")

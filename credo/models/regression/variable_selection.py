@@ -17,7 +17,7 @@ import numpy as np
 
 from credo.core.moments import CrossMoments
 from credo.core.statistics import Positions
-from credo.models.regression.features import PRODUCT_SIGN, Features
+from credo.models.regression.features import Features, product_name
 from credo.models.regression.ridge import LEAST_RESIDUAL
 from credo.numerics.exact import Array
 
@@ -38,7 +38,7 @@ class Inclusion:
     def table(self) -> dict[str, float]:
         """The inclusion probabilities by name, the largest first."""
         order = sorted(self.probability, key=lambda name: -self.probability[name])
-        return {PRODUCT_SIGN.join(name): self.probability[name] for name in order}
+        return {product_name(name): self.probability[name] for name in order}
 
 
 def inclusion(sums: CrossMoments, features: Features, varying: Positions, ridge: float | None) -> Inclusion:
@@ -57,8 +57,9 @@ class SubsetEvidence:
     """log p(target | subset) + log P(subset), up to a constant; computed once for each subset."""
 
     def __init__(self, sums: CrossMoments, names: list[tuple[str, ...]], places: list[Positions], ridge: float) -> None:
-        self.scatter, self.n = sums.scatter[0], float(sums.n.value[0])
-        self.names, self.places, self.ridge = names, places, ridge
+        self.n, self.names, self.places, self.ridge = float(sums.n.value[0]), names, places, ridge
+        size = len(sums.scatter[0])
+        self.squares = sums.scatter[0] + np.diag(np.append(np.full(size - 1, ridge), 0.0))  # the last: the target
         index = {name: i for i, name in enumerate(names)}
         self.needs = [{index[(each,)] for each in name if len(name) > 1 and (each,) in index} for name in names]
         self._known: dict[Subset, float] = {}
@@ -73,16 +74,22 @@ class SubsetEvidence:
         return self._known[subset]
 
     def _computed(self, subset: Subset) -> float:
-        """½ log |λI|/|S + λI| - (n - 1)/2 log Q, and Beta(1, 1) on the probability of inclusion"""
+        """½ log |λI|/|S + λI| - (n - 1)/2 log Q, and Beta(1, 1) on the probability of inclusion
+
+        Q is what the target's sum of squares keeps in the Cholesky factor of both.
+        """
         p, k = len(self.names), len(subset)
         prior = lgamma(1 + k) + lgamma(1 + p - k) - lgamma(2 + p)
-        total = self.scatter[-1, -1]
-        at = np.sort(np.concatenate([self.places[i] for i in subset])) if subset else np.empty(0, np.intp)
-        matrix = self.scatter[np.ix_(at, at)] + self.ridge * np.eye(len(at))
-        root = np.linalg.cholesky(matrix)
-        half = np.linalg.solve(root, self.scatter[at, -1])
-        residual = max(total - float(half @ half), LEAST_RESIDUAL * total, 1e-300)
-        fits = len(at) / 2 * np.log(self.ridge) - np.log(np.diagonal(root)).sum()
+        at = np.sort(np.concatenate([*(self.places[i] for i in subset), [len(self.squares) - 1]]))
+        total, size = self.squares[-1, -1], len(at) - 1
+        try:
+            diagonal = np.diagonal(np.linalg.cholesky(self.squares[at][:, at]))
+            residual = diagonal[-1] ** 2
+        except np.linalg.LinAlgError:  # the subset fits exactly
+            diagonal = np.append(np.diagonal(np.linalg.cholesky(self.squares[at[:-1]][:, at[:-1]])), 0.0)
+            residual = 0.0
+        residual = max(float(residual), LEAST_RESIDUAL * total, 1e-300)
+        fits = size / 2 * np.log(self.ridge) - np.log(diagonal[:-1]).sum()
         return float(fits - (self.n - 1) / 2 * np.log(residual) + prior)
 
 

@@ -99,7 +99,7 @@ SCHEMAS = (
             "estimate": t.one_of("bayes", "map", "ml"),
             "method": t.one_of("auto", "newton", "lbfgs", "gradient"),
             "scaled": t.FLAG,
-            "interactions": t.either(t.one_of("all"), PAIRS),
+            "interactions": t.either(t.one_of("all", "squares", "quadratic"), PAIRS),
             "rate": t.optional(t.NUMBER),
             "steps": t.WHOLE,
             "class_prior": t.CLASS_PRIOR,

@@ -36,7 +36,8 @@ def _features_hold(features: Features) -> bool:
 def _readings_hold(readings: Readings) -> bool:
     """Whether categories and interactions are among the columns."""
     known = set(readings.names)
-    pairs = all(a != b and {a, b} <= known for a, b in readings.interactions)
+    squares = known - set(readings.categories)
+    pairs = all({a, b} <= known and (a != b or a in squares) for a, b in readings.interactions)
     return len(known) == len(readings.names) and set(readings.categories) <= known and pairs
 
 
@@ -161,7 +162,7 @@ SCHEMAS = (
         {
             "ridge": t.either(t.NUMBER, t.one_of("evidence")),
             "kinds": t.KINDS,
-            "interactions": t.either(t.one_of("all"), PAIRS),
+            "interactions": t.either(t.one_of("all", "squares", "quadratic"), PAIRS),
             "select": t.FLAG,
             "noise": t.one_of("gaussian", "student"),
             **LEARNED,
