@@ -93,10 +93,11 @@ def _texts(batch: Batch) -> list[Any]:
 
 
 def joined(parts: Sequence[Batch]) -> Batch:
-    """Consecutive batches of the same types as one."""
-    first = parts[0]
+    """Consecutive batches as one."""
     if len(parts) == 1:
-        return first
+        return parts[0]
+    parts = _of_one_type(parts)
+    first = parts[0]
     columns = {
         name: pa.chunked_array([chunk for part in parts for chunk in chunks_of(part.columns[name])])
         for name in first.columns
@@ -128,8 +129,9 @@ def _row_bytes(batch: Batch) -> float:
     return total / head.rows
 
 
-def of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
-    """Files may hold whole numbers in some places and fractions in others: these are cast to a common type."""
+def _of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
+    """A column may have whole numbers in some places and fractions, or missing cells alone, in others: these are cast
+    to a common type."""
     kinds = {name: [part.columns[name].type for part in parts] for name in parts[0].columns}
     wider = {name: _common(own) for name, own in kinds.items() if len(set(own)) > 1}
     if not wider:
@@ -138,5 +140,8 @@ def of_one_type(parts: Sequence[Batch]) -> Sequence[Batch]:
 
 
 def _common(kinds: Sequence[Any]) -> pa.DataType:
-    numbers = (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind) for kind in kinds)
+    known = {kind for kind in kinds if not pa.types.is_null(kind)}
+    if len(known) == 1:
+        return known.pop()
+    numbers = (pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in known)
     return pa.float64() if all(numbers) else pa.string()

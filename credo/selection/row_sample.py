@@ -12,7 +12,7 @@ from credo import engines
 from credo.core.learning import RowWeights, Weights
 from credo.data import Batch, Source, cells
 from credo.data.arrow_arrays import numpy_array
-from credo.data.cutting import joined, of_one_type
+from credo.data.cutting import joined
 from credo.numerics.exact import Array
 
 
@@ -71,5 +71,5 @@ def sampled_rows(
         return None
     drawn = engines.map(TakeDrawn(draw, float(lots.lowest[-1])), weights.partitions(table, table.names))
     parts = [part for part in drawn if part[0].rows]
-    whole = joined(of_one_type([batch.only(table.names) for batch, _ in parts]))
+    whole = joined([batch.only(table.names) for batch, _ in parts])
     return Source.of_batch(replace(whole, weight=None)), np.concatenate([weight for _, weight in parts])

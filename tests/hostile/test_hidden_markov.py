@@ -160,3 +160,13 @@ def test_improbable_rows_are_no_impossible_ones() -> None:
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_few_rows_have_one_state(rows: int) -> None:
     assert credo.HiddenMarkov().fit({"x": [1.0, 2.0, 5.0][:rows]}).n_states == 1
+
+
+@pytest.mark.parametrize("column", [["a", "b", None, "b", "a", "a"], [True, False, None, False, True, True]])
+def test_tables_whose_cells_are_all_missing(column: list[Any]) -> None:
+    """Such a column has no type by itself."""
+    tables = [{"c": column[:2]}, {"c": column[2:3]}, {"c": column[3:]}]
+    together = credo.HiddenMarkov(2).fit({"c": column, "of": [1, 1, 2, 3, 3, 3]}, sequence="of")
+    model = credo.HiddenMarkov(2).fit(tables)
+    assert model.parameters()["parameter"] == together.parameters()["parameter"]
+    np.testing.assert_allclose(model.smooth(tables), together.smooth(tables), rtol=1e-9)

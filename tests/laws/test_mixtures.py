@@ -373,7 +373,31 @@ def test_distant_rows_leave_the_others_as_they_are(far: float) -> None:
     mixture = credo.Mixture().fit({"x": x})
     assert len(mixture.names) > 1
     (deviations,) = (line for line in mixture.classifier.terms.likelihoods[0][1].parameters() if line.name == "sd")
-    assert deviations.estimates[0] < max(1.3, 1e-4 * far)
+    assert deviations.estimates[0] < 1.3
+
+
+@pytest.mark.parametrize("components", ["auto", 3])
+@pytest.mark.parametrize(("far", "distant"), [(1e6, 1), (1e6, 3), (1e6, 20)])
+def test_distant_rows_join_no_clusters(far: float, distant: int, components: Any) -> None:
+    """Under a prior of a millionth of the pooled variance, clusters at a distance of six deviations would be one."""
+    rng = np.random.default_rng(0)
+    rows = [rng.normal(0, 1, (300, 2)), rng.normal(6, 1, (300, 2)), far * (1 + 0.1 * rng.random((distant, 2)))]
+    mixture = credo.Mixture(components).fit(np.concatenate(rows))
+    (deviations, _) = (line for line in mixture.classifier.terms.likelihoods[0][1].parameters() if line.name == "sd")
+    assert sorted(deviations.estimates)[1] < 1.2
+    codes = mixture.predict(np.concatenate(rows))
+    assert len({*codes[:300]}) == len({*codes[300:600]}) == 1
+    assert len({codes[0], codes[300], codes[600]}) == 3
+
+
+def test_clusters_of_clusters() -> None:
+    """Four clusters, in two pairs ten thousand deviations apart."""
+    rng = np.random.default_rng(1)
+    z = np.repeat(np.arange(4), 50)
+    x = np.array([0.0, 10.0, 1e5, 1e5 + 10.0])[z] + rng.normal(size=200)
+    mixture = credo.Mixture().fit({"x": x})
+    assert len(mixture.names) == 4
+    assert len({*zip(z.tolist(), mixture.predict({"x": x}).tolist(), strict=True)}) == 4
 
 
 def test_numbers_of_few_values_are_categories() -> None:

@@ -48,6 +48,26 @@ def test_a_single_gaussian_is_one_cluster(rows: int, columns: int) -> None:
     assert sum(mixture.component_posterior.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(10, 10), (10, 30), (20, 30), (100, 30)])
+@pytest.mark.parametrize("slanted", [False, True])
+def test_a_single_gaussian_of_many_columns_is_one_cluster(rows: int, columns: int, slanted: bool) -> None:
+    """A prior of one row would favour clusters of a few rows each."""
+    for seed in range(2):
+        rng = np.random.default_rng([seed, rows, columns])
+        x = rng.normal(3.0, 2.0, size=(rows, columns))
+        mixture = credo.Mixture().fit(x @ rng.normal(size=(columns, columns)) if slanted else x)
+        assert len(mixture.names) == 1
+
+
+def test_few_rows_of_many_columns_are_clustered() -> None:
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        z = np.arange(15) % 3
+        x = 8.0 * rng.choice([-0.5, 0.5], size=(3, 10))[z] + rng.normal(size=(15, 10))
+        mixture = credo.Mixture().fit(x)
+        assert len({*zip(z.tolist(), mixture.predict(x).tolist(), strict=True)}) == len(mixture.names) == 3
+
+
 @pytest.mark.slow
 def test_a_single_gaussian_of_a_million_rows_is_one_cluster() -> None:
     x = np.random.default_rng(0).normal(size=(1_000_000, 2)) @ np.array([[1.0, 0.7], [0.0, 0.5]])

@@ -125,6 +125,20 @@ def whitened(points: Array, weight: Array) -> Array:
     return np.where(there, centred @ (directions * scale) @ directions.T, np.nan)
 
 
+def ranked(points: Array) -> Array:
+    """Each column by the ranks of its values, from 0 to 1; missing ones stay missing.
+
+    >>> ranked(np.array([[3.0], [1e9], [3.0], [np.nan], [4.0]])).T
+    array([[0. , 1. , 0. , nan, 0.5]])
+    """
+    found = np.full_like(points, np.nan)
+    for own, column in zip(found.T, points.T, strict=True):
+        there = ~np.isnan(column)
+        values, codes = np.unique(column[there], return_inverse=True)
+        own[there] = codes / max(len(values) - 1, 1)
+    return found
+
+
 def squared_distances(x: Array, known: NDArray[np.bool_], centres: Array, shown: NDArray[np.bool_]) -> Array:
     """The mean over the shared coordinates, times the dimension; 0 for rows without any. (centres, rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from credo.blocks.block import Settings
 from credo.core.em import em, expected, interruptible_em
+from credo.core.labels import ROWS
 from credo.core.membership import Codes
 from credo.core.restarts import Restarts
 from credo.data import Batch
@@ -21,14 +22,22 @@ from credo.models.conditional import Conditional
 from credo.models.forms import Views
 from credo.models.latent.columns import Numbers, hidden_blocks
 from credo.models.latent.log_evidence import of_completed
-from credo.models.latent.starts import SeedPoints, points_of, seeded_groups, whitened
+from credo.models.latent.starts import SeedPoints, points_of, ranked, seeded_groups, whitened
 from credo.models.mixture.choices import Choice
 from credo.models.mixture.expectation import MixtureEM, RowLabels, unfitted
 from credo.models.mixture.moves import split_and_merged
 from credo.models.mixture.optima import ArrayOptimum, Fit, FittedOptimum, Optimum
 from credo.models.mixture.parallel_starts import PRIOR_ROUNDS, ParallelStarts
 from credo.models.mixture.rows import Rows
-from credo.models.mixture.strengths import STRENGTH_FOLDS, best_strength, held_out_score
+from credo.models.mixture.strengths import (
+    COMPARED_STRENGTHS,
+    STRENGTH_FOLDS,
+    TRIED_STRENGTHS,
+    WEAKENED,
+    best_strength,
+    cost_of_pooling,
+    held_out_score,
+)
 from credo.numerics.exact import Array
 
 KMEANS_ROUNDS = 3  # of k-means, before EM
@@ -36,6 +45,9 @@ MOVE_ROUNDS = 2  # rounds of splitting and merging components, while that helps
 FEWEST_MOVED = 4  # with at least this many components, starts may leave two in place of one
 LEAST_MOVE_GAIN = 1.0  # nats that a round must gain
 DECISIVE_LEAD = 100.0  # nats: a smaller lead on the sample may be reversed by all rows
+ROUNDING = 1e-9
+RESOLVED = 64 * np.finfo(np.float64).eps  # by row and column: weaker priors leave a full covariance singular, in floats
+LEAST_OF_ROWS = 1e-4  # tried whatever the number of rows
 DECIDING_STEPS = 3  # of EM on all rows, to decide between optima that the sample leaves open
 MOST_PARALLEL_NUMBERS = 2**23  # rows x components x starts, rows x products: up to here, starts run in parallel
 
@@ -72,6 +84,7 @@ class Problem:
     known: tuple[Any, ...]  # components that rows are labelled with
     how: Fitting
     strength: float | None  # the given strength of the prior, if any
+    compares: bool = False  # whether numbers of components are compared
 
     @cached_property
     def sample(self) -> Batch:
@@ -116,6 +129,11 @@ class Problem:
         return SeedPoints(self.places.points)
 
     @cached_property
+    def _ranked(self) -> SeedPoints:
+        """Each column as ranks, which outliers don't stretch."""
+        return SeedPoints(ranked(self.places.points))
+
+    @cached_property
     def _whitened(self) -> SeedPoints:
         return SeedPoints(whitened(self.places.points, self.places.weight))
 
@@ -124,12 +142,17 @@ class Problem:
         model = self.unfitted(components, covariance)
         return [model.begun(self.sample, codes) for codes in self.groupings(components, count)]
 
-    def groupings(self, components: int, count: int) -> list[Codes]:
-        """Groups around distant seeds of the sample: as they are, after k-means steps, with decorrelated columns."""
+    def groupings(self, components: int, count: int, by_ranks: bool = False) -> list[Codes]:
+        """Groups around distant seeds of the sample: as they are, after k-means steps, with decorrelated columns or
+        by ranks."""
         _, weight, codes = self.places
         found: dict[int, Codes] = {}
         for kind, (places, rounds) in enumerate(
-            ((self._points, KMEANS_ROUNDS), (self._whitened, KMEANS_ROUNDS), (self._points, 0))
+            (
+                (self._points, KMEANS_ROUNDS),
+                (self._ranked if by_ranks else self._whitened, KMEANS_ROUNDS),
+                (self._points, 0),
+            )
         ):
             if not (own := range(kind, count, 3)):
                 break
@@ -138,12 +161,10 @@ class Problem:
             found |= dict(zip(own, groups, strict=True))
         return [found[i] for i in range(count)]
 
-    def _parallel_starts(self, covariance: Covariance) -> ParallelStarts:
+    def _parallel_starts(self, covariance: Covariance, first: float | None = None) -> ParallelStarts:
         points, weight, _ = self.places
-        settings = self.settings
-        return ParallelStarts.of(
-            points, weight, covariance, settings.strength, self.concentration, settings.estimate == "ml"
-        )
+        strength, flat = first or self.settings.strength, self.settings.estimate == "ml"
+        return ParallelStarts.of(points, weight, covariance, strength, self.concentration, flat)
 
     def _can_run_in_parallel(self, components: int, covariance: Covariance) -> bool:
         """Whether starts can run together: all columns are numbers, no cell is missing, no row is labelled, and they
@@ -156,13 +177,16 @@ class Problem:
 
     def on_sample(
         self, groupings: Sequence[Codes], components: int, covariance: Covariance, how: Fitting | None = None,
-        finalists: int = 3, above: float = -np.inf,
+        finalists: int = 3, above: float = -np.inf, first: float | None = None,
     ) -> Optimum:  # fmt: skip
         """The best optimum that groups of the sample's rows lead to; with the prior that suits it best. Other groups
-        have come `above` a value."""
+        have come `above` a value. `first` is the strength of the prior that they are compared under."""
         model, how = self.unfitted(components, covariance), how or self.how
+        if first is not None:
+            model = model.with_prior(first)
         if self._can_run_in_parallel(components, covariance):
-            return self._reached_in_parallel(model, groupings, covariance, how, above)
+            starts = self._parallel_starts(covariance, first)
+            return self._reached_in_parallel(model, starts, groupings, how, above)
         starts, batches = [model.begun(self.sample, codes) for codes in groupings], (self.sample,).__iter__
         steps, tolerance = how.steps, how.tolerance
         climbs = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists, above=above)
@@ -171,7 +195,7 @@ class Problem:
         reached = found.objective
         rivals = [end.model for end in ends if reached - DECISIVE_LEAD < end.objective < reached - LEAST_MOVE_GAIN]
         for _ in range(PRIOR_ROUNDS if self.strength is None and reached >= above else 0):
-            strength = self._best_strength(found)
+            strength = self._best_strength(found, covariance)
             if strength == found.model.conditional.settings.strength:
                 break
             start = found.model.with_prior(strength).with_evidence(found.evidence)
@@ -179,33 +203,64 @@ class Problem:
         return FittedOptimum(self, reached, found, rivals)
 
     def _reached_in_parallel(
-        self, model: MixtureEM, groupings: Sequence[Codes], covariance: Covariance, how: Fitting, above: float
+        self, model: MixtureEM, starts: ParallelStarts, groupings: Sequence[Codes], how: Fitting, above: float
     ) -> Optimum:
-        starts, within = self._parallel_starts(covariance), DECISIVE_LEAD if self.sampled else 0.0
+        within = DECISIVE_LEAD if self.sampled else 0.0
         ends = starts.highest(groupings, model.size, how.steps, how.tolerance, within)
         reached, end = float(ends.objective[0]), ends.take(slice(1))
         if self.strength is None and reached >= above:
-            starts, end = starts.tuned(end, how.steps, how.tolerance)
+
+            def choice(n: Array, log_evidence: Callable[[float], float], own: float) -> float:
+                return self._most_probable(n, starts.covariance, log_evidence, own)
+
+            starts, end = starts.tuned(end, how.steps, how.tolerance, choice)
         return ArrayOptimum(self, reached, model, starts, end, ends.take(slice(1, None)), how)
 
-    def _best_strength(self, found: Fit) -> float:
+    def _best_strength(self, found: Fit, covariance: Covariance) -> float:
         """The strength of the numbers' prior under which the completed rows are most probable."""
         model = found.model
-        return best_strength(
-            lambda strength: of_completed(model.conditional, found.evidence, self._integrating(strength)),
-            model.conditional.settings.strength,
-        )
+
+        def log_evidence(strength: float) -> float:
+            return of_completed(model.conditional, found.evidence, self._integrating(strength))
+
+        n = found.evidence[ROWS].n.value[:, 0]
+        return self._most_probable(n, covariance, log_evidence, model.conditional.settings.strength)
+
+    def _most_probable(
+        self, n: Array, covariance: Covariance, log_evidence: Callable[[float], float], own: float
+    ) -> float:
+        """The strength of the prior with the most evidence, from components of n rows each."""
+        if not self.compares:
+            return best_strength(log_evidence, own, self._resolved(TRIED_STRENGTHS, covariance))
+        tried = self._resolved(COMPARED_STRENGTHS, covariance)
+        return best_strength(lambda s: log_evidence(s) - self._cost(n, covariance, s), own, tried)
+
+    def _resolved(self, strengths: Sequence[float], covariance: Covariance) -> tuple[float, ...]:
+        """Those under which a full covariance stays regular, whatever the rows of its component."""
+        columns = len(self._number_columns)
+        least = RESOLVED * self.rows.size * columns if covariance in ("full", "tied") and columns > 1 else 0.0
+        return tuple(strength for strength in strengths if strength >= min(least, LEAST_OF_ROWS))
+
+    def _cost(self, n: Array, covariance: Covariance, strength: float) -> float:
+        return cost_of_pooling(n, len(self._number_columns), strength, covariance)
+
+    @property
+    def _number_columns(self) -> list[str]:
+        return [name for name, forms in self.views.items() if forms[0] == "gaussian"]
 
     def predictive_strength(self, found: Fit, covariance: Covariance) -> float:
         """Of the prior of predictions: that of EM, or, where each component has its own covariance, the one under which
         held-out rows are most probable."""
-        own = found.model.conditional.settings.strength
-        numbers = [name for name, forms in self.views.items() if forms[0] == "gaussian"]
-        if self.strength is not None or self.settings.estimate == "ml" or covariance != "full" or len(numbers) < 2:
+        if self.strength is not None:
+            return self.strength
+        own = min(found.model.conditional.settings.strength, TRIED_STRENGTHS[0])
+        if self.settings.estimate == "ml" or covariance != "full" or len(self._number_columns) < 2:
             return own
         if self._can_run_in_parallel(found.model.size, covariance) and len(self.places.weight) >= STRENGTH_FOLDS:
-            return best_strength(self._parallel_starts(covariance).held_out(self.responsibilities(found.model).T), own)
-        return best_strength(held_out_score(self, found), own)
+            score = self._parallel_starts(covariance).held_out(self.responsibilities(found.model).T)
+        else:
+            score = held_out_score(self, found)
+        return best_strength(score, own, self._resolved(TRIED_STRENGTHS, covariance))
 
     def _integrating(self, strength: float) -> Settings:
         return replace(self.settings, estimate="bayes", strength=strength)
@@ -232,33 +287,43 @@ class Problem:
         return replace(more, history=(*found.history[:-1], *more.history))
 
     def fitted(self, components: int, covariance: Covariance) -> Fit:
-        count = self.count(components)
+        count, first = self.count(components), None
         found = self.on_sample(self.groupings(components, count), components, covariance)
+        for _ in range(PRIOR_ROUNDS if count > 1 else 0):
+            if (weak := self.weaker(found.strength, first)) is None:
+                break
+            groupings, first = self.groupings(components, count, by_ranks=True), weak
+            other = self.on_sample(groupings, components, covariance, first=first)
+            found = max(found, other, key=lambda each: each.log_evidence)
         rivals = found.rivals if self.sampled else []
-        for _ in range(MOVE_ROUNDS if count > 1 and components >= FEWEST_MOVED else 0):
-            moved = self._moved(found, covariance)
+        for _ in range(MOVE_ROUNDS if count > 1 and (components >= FEWEST_MOVED or first is not None) else 0):
+            moved = self._moved(found, covariance, first)
             if moved is None:
                 break
             rivals = [found.fit.model, *moved.rivals] if self.sampled else []
             found = moved
         return self.on_all(found.fit, rivals=rivals)
 
-    def _moved(self, found: Optimum, covariance: Covariance) -> Optimum | None:
+    def weaker(self, strength: float, first: float | None = None) -> float | None:
+        """That strength, if the prior under which starts were compared was so much stronger that it may have hidden
+        clusters; or None."""
+        chosen = self.strength is None and self.settings.estimate != "ml"
+        before = first or self.settings.strength
+        return strength if chosen and strength <= WEAKENED * before * (1 + ROUNDING) else None
+
+    def _moved(self, found: Optimum, covariance: Covariance, first: float | None = None) -> Optimum | None:
         """A better optimum, by splitting one component and merging two others; None if there is none."""
-        if not (groupings := split_and_merged(self, found.shares, covariance)):
+        if not (groupings := split_and_merged(self, found.shares, covariance, first)):
             return None
         components = found.shares.shape[1]
         try:
-            moved = self.on_sample(groupings, components, covariance, finalists=1, above=found.objective)
+            above = found.objective if first is None else -np.inf  # objectives under different priors
+            moved = self.on_sample(groupings, components, covariance, finalists=1, above=above, first=first)
             if self.settings.estimate == "ml":
                 return moved if moved.objective > found.objective + LEAST_MOVE_GAIN and moved.fit else None
         except EvidenceError:  # under maximum likelihood, a component may have too few rows
             return None
-        return (
-            moved
-            if moved.objective >= found.objective and moved.log_evidence > found.log_evidence + LEAST_MOVE_GAIN
-            else None
-        )
+        return moved if moved.objective >= above and moved.log_evidence > found.log_evidence + LEAST_MOVE_GAIN else None
 
     def count(self, components: int) -> int:
         """The number of starts: one for a single component, or if all rows are labelled, since there is one optimum."""
@@ -274,9 +339,17 @@ class Problem:
         """The log-evidence of the fitted rows: all, or the sample."""
         return found.model.log_evidence(found, self._integrating(found.model.conditional.settings.strength))
 
+    def compared_evidence(self, found: Fit, covariance: Covariance) -> float:
+        """The same; where numbers of components are compared, less the cost of the prior's own means and variances."""
+        log_evidence = self.log_evidence(found)
+        if not self.compares:
+            return log_evidence
+        n, strength = found.evidence[ROWS].n.value[:, 0], found.model.conditional.settings.strength
+        return log_evidence - self._cost(n, covariance, strength)
+
     def choice(self, found: Fit, covariance: Covariance, whole: bool = True) -> Choice:
         log_likelihood = found.objective - found.model.log_prior()
-        return Choice(found.model.size, covariance, self.log_evidence(found), log_likelihood, whole)
+        return Choice(found.model.size, covariance, self.compared_evidence(found, covariance), log_likelihood, whole)
 
 
 def component_names(known: Sequence[object], components: int) -> tuple[Any, ...]:

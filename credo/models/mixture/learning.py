@@ -81,7 +81,10 @@ def problem_of(mixture: Mixture, data: object, target: object, weight: Weight) -
     how = Fitting(mixture.starts, mixture.steps, mixture.tolerance, mixture.seed)
     groups = labels if known and labels else free_name(GROUPS, table.names)
     settings, concentration = mixture.settings, mixture.share_smoothing
-    return Problem(rows, views, mixture.kinds, numbers, settings, concentration, groups, known, how, mixture.strength)
+    return Problem(
+        rows, views, mixture.kinds, numbers, settings, concentration, groups, known, how, mixture.strength,
+        compares=mixture.components == "auto",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

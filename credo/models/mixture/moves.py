@@ -39,7 +39,9 @@ def merges(problem: Problem, shares: Array) -> Iterator[Codes]:
         yield np.where(merged > b, merged - 1, merged).astype(np.int32)
 
 
-def split_and_merged(problem: Problem, shares: Array, covariance: Covariance) -> list[Codes]:
+def split_and_merged(
+    problem: Problem, shares: Array, covariance: Covariance, strength: float | None = None
+) -> list[Codes]:
     """A pair is merged, and a third component is split in two: the moves that promise most."""
     size, codes = shares.shape[1], shares.argmax(1)
     halves = [(k, half) for k in range(size) if (half := _split(problem, codes, k, size)) is not None]
@@ -47,7 +49,7 @@ def split_and_merged(problem: Problem, shares: Array, covariance: Covariance) ->
     if not halves or not pairs:
         return []
     groups, halved = Groups.of(problem, codes, size), [Groups.of(problem, half, size + 1) for _, half in halves]
-    gain = _gains(groups, halved, pairs, covariance)
+    gain = _gains(groups, halved, pairs, covariance, strength or REGULARISING_ROWS)
     for i, (k, _) in enumerate(halves):
         gain[i, [k in pair for pair in pairs]] = -np.inf
     best = [np.unravel_index(at, gain.shape) for at in np.argsort(-gain, axis=None, kind="stable")[:TRIED_SPLIT_MERGES]]
@@ -86,34 +88,36 @@ class Groups(NamedTuple):
         mean = (self.n[a, None] * self.mean[a] + self.n[b, None] * self.mean[b]) / both[:, None]
         return Groups(n, mean, self.scatter[a] + self.scatter[b] + between)
 
-    def log_likelihood(self, covariance: Covariance) -> Array:
+    def log_likelihood(self, covariance: Covariance, added: float) -> Array:
         """The log-likelihood of each group's rows under its share and Gaussian, up to a constant. (groups,)"""
-        return np.asarray(xlogy(self.n, self.n) - 0.5 * self.n * _log_sizes(self.n, self.scatter, covariance))
+        return np.asarray(xlogy(self.n, self.n) - 0.5 * self.n * _log_sizes(self.n, self.scatter, covariance, added))
 
 
-def _log_sizes(n: Array, scatter: Array, covariance: Covariance) -> Array:
+def _log_sizes(n: Array, scatter: Array, covariance: Covariance, added: float) -> Array:
     """log |Σ| of each group, a little of the pooled variances being added."""
     d = scatter.shape[-1]
-    spread = (scatter + REGULARISING_ROWS * np.eye(d)) / (n + REGULARISING_ROWS)[:, None, None]
+    spread = (scatter + added * np.eye(d)) / (n + added)[:, None, None]
     if covariance in ("full", "tied"):
         return np.asarray(np.linalg.slogdet(spread)[1])
     return np.asarray(np.log(np.diagonal(spread, axis1=1, axis2=2)).sum(1))
 
 
-def _gains(groups: Groups, halved: Sequence[Groups], pairs: Sequence[tuple[int, int]], covariance: Covariance) -> Array:
+def _gains(
+    groups: Groups, halved: Sequence[Groups], pairs: Sequence[tuple[int, int]], covariance: Covariance, added: float
+) -> Array:
     """In log-likelihood, by splitting a group and merging a pair. (halved, pairs)"""
     merged = groups.of_pairs(pairs)
     if covariance != "tied":
-        own = groups.log_likelihood(covariance)
-        split = np.array([half.log_likelihood(covariance).sum() - own.sum() for half in halved])
-        return np.asarray(split[:, None] + (merged.log_likelihood(covariance) - own[np.array(pairs)].sum(1)))
+        own = groups.log_likelihood(covariance, added)
+        split = np.array([half.log_likelihood(covariance, added).sum() - own.sum() for half in halved])
+        return np.asarray(split[:, None] + (merged.log_likelihood(covariance, added) - own[np.array(pairs)].sum(1)))
     rows, within = np.array([groups.n.sum()]), groups.scatter.sum(0)
     wider = merged.scatter - groups.scatter[np.array(pairs)].sum(1)
-    sizes = [_log_sizes(rows, half.scatter.sum(0) + wider, covariance) for half in halved]
+    sizes = [_log_sizes(rows, half.scatter.sum(0) + wider, covariance, added) for half in halved]
     shares = xlogy(groups.n, groups.n)
     split = np.array([xlogy(half.n, half.n).sum() - shares.sum() for half in halved])
     together = xlogy(merged.n, merged.n) - shares[np.array(pairs)].sum(1)
-    wider_by = np.array(sizes) - _log_sizes(rows, within[None], covariance)
+    wider_by = np.array(sizes) - _log_sizes(rows, within[None], covariance, added)
     return np.asarray(split[:, None] + together - 0.5 * rows * wider_by)
 
 

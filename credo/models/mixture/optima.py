@@ -42,6 +42,11 @@ class Optimum(ABC):
 
     @property
     @abstractmethod
+    def strength(self) -> float:
+        """Of its prior."""
+
+    @property
+    @abstractmethod
     def shares(self) -> Array:
         """Responsibilities times row weights. (rows, components)"""
 
@@ -65,6 +70,10 @@ class FittedOptimum(Optimum):
     @property
     def rivals(self) -> list[MixtureEM]:
         return [*self.others]
+
+    @property
+    def strength(self) -> float:
+        return self.found.model.conditional.settings.strength
 
     @cached_property
     def shares(self) -> Array:
@@ -93,6 +102,10 @@ class ArrayOptimum(Optimum):
     @property
     def rivals(self) -> list[MixtureEM]:
         return [self._begun(shares) for shares in self.others.shares]
+
+    @property
+    def strength(self) -> float:
+        return self.starts.strength
 
     @property
     def shares(self) -> Array:

@@ -20,16 +20,19 @@ from credo.core.membership import Codes
 from credo.families import dirichlet
 from credo.families.normal_inverse_wishart import Covariance, JointParameters
 from credo.families.priors import of_joint_numbers
-from credo.models.mixture.strengths import STRENGTH_FOLDS, best_strength
+from credo.models.mixture.strengths import STRENGTH_FOLDS
 from credo.numerics.exact import Array
 
 STEPS_OF_ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the starts is dropped
 CONVERGED_STARTS = 3  # starts run to convergence
 HOPEFUL_STEPS = 50  # a start is dropped if this many steps like the last wouldn't reach the best
 EQUAL_OPTIMA = 0.5  # nats: closer optima count as one
+ROUNDING = 4 * np.finfo(np.float64).eps  # of sums of squares, relative to them
 LEAST_STRENGTH = 1e-3  # in rows, if there is no prior: a component on one row has unbounded likelihood
 PRIOR_ROUNDS = 3  # rounds of fitting the prior and the components in turn
 
+# From the components' rows, the evidence of a strength of the prior, and the current strength
+StrengthChoice = Callable[[Array, Callable[[float], float], float], float]
 Moments = tuple[Array, Array, Array]  # n (..., components), means (..., d) and scatters (..., products)
 
 
@@ -87,11 +90,14 @@ class ParallelStarts:
         apart = np.concatenate([[True], (ends.objective[:-1] > lower + EQUAL_OPTIMA) & (lower >= top - within)])
         return ends.take(np.flatnonzero(apart))
 
-    def tuned(self, end: Climbed, steps: int, tolerance: float) -> tuple[ParallelStarts, Climbed]:
+    def tuned(
+        self, end: Climbed, steps: int, tolerance: float, choice: StrengthChoice
+    ) -> tuple[ParallelStarts, Climbed]:
         """The starts with the prior under which the completed rows are most probable, and the optimum under it."""
         own = self
         for _ in range(PRIOR_ROUNDS):
-            strength = best_strength(own.evidence_of_strength(end.shares[0]), own.strength)
+            shares = end.shares[0]
+            strength = choice(shares.sum(1), own.evidence_of_strength(shares), own.strength)
             if strength == own.strength:
                 break
             own = replace(own, strength=strength)
@@ -161,7 +167,9 @@ class ParallelStarts:
         d, (a, b) = self.columns, self._pairs
         n = np.maximum(sums[..., 0], np.finfo(float).tiny)
         mean = sums[..., 1 : d + 1] / n[..., None]
-        return n, mean, sums[..., d + 1 :] - n[..., None] * mean[..., a] * mean[..., b]
+        scatter = sums[..., d + 1 :] - n[..., None] * mean[..., a] * mean[..., b]
+        scatter[..., a == b] += ROUNDING * d * sums[..., d + 1 :][..., a == b]  # it stays positive definite
+        return n, mean, scatter
 
     def evidence_of_strength(self, shares: Array) -> Callable[[float], float]:
         """log p(points, completed by these shares (components, rows)) as a function of the prior's strength."""

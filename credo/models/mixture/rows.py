@@ -10,7 +10,7 @@ import numpy as np
 from credo import engines
 from credo.core.learning import Weight, Weights
 from credo.data import Batch, Source
-from credo.data.cutting import joined, of_one_type
+from credo.data.cutting import joined
 from credo.data.partitions import Opened
 from credo.engines import Partition
 from credo.errors import DataError
@@ -52,7 +52,7 @@ class Rows:
         parts = [part for part in engines.map(Sampled(share, seed), self()) if part.rows]
         if not parts:
             raise DataError("the data is empty: there are no rows to learn from")
-        return joined(of_one_type(parts))
+        return joined(parts)
 
 
 @dataclass(frozen=True)

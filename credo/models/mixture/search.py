@@ -42,6 +42,7 @@ class BestFits:
     fits: dict[int, Fit] = field(default_factory=dict)
     evidence: dict[int, float] = field(default_factory=dict)
     reached: dict[int, float] = field(default_factory=dict)  # objectives under the initial prior
+    first: float | None = None  # its strength, if it isn't the usual one
 
     @property
     def best(self) -> int:
@@ -63,12 +64,19 @@ class BestFits:
             tolerance=max(SEARCH_TOLERANCE, problem.how.tolerance),
         )
         above = self.reached.get(k, -np.inf)
-        found = problem.on_sample(groupings, k, self.covariance, how, finalists=1, above=above)
+        found = problem.on_sample(groupings, k, self.covariance, how, finalists=1, above=above, first=self.first)
         if found.objective < above:
             return
-        log_evidence = problem.log_evidence(found.fit)
+        log_evidence = problem.compared_evidence(found.fit, self.covariance)
         if log_evidence > self.evidence.get(k, -np.inf):
             self.fits[k], self.evidence[k], self.reached[k] = found.fit, log_evidence, found.objective
+
+    def weakened(self, problem: Problem, k: int) -> bool:
+        """Whether the prior of the best fit is so much weaker that starts should be compared under it instead."""
+        if (strength := problem.weaker(self.fits[k].model.conditional.settings.strength, self.first)) is None:
+            return False
+        self.first, self.reached = strength, {}
+        return True
 
 
 class Candidate(NamedTuple):
@@ -150,10 +158,13 @@ def _search(problem: Problem, found: BestFits, components: int | None, most: int
         raise DataError(f"there are {first} different labels, but most_components is {most}")
     last = max(first, min(most, problem.distinct))
     for k in range(first, last + 1):
-        new = problem.groupings(k, 1 if k == 1 else NEW_STARTS)
         before = found.fits.get(k - 1)
-        split = () if before is None else splits(problem, problem.responsibilities(before.model))
-        found.add(problem, k, [*split, *new])
+        split = () if before is None else [*splits(problem, problem.responsibilities(before.model))]
+        while True:
+            new = problem.groupings(k, 1 if k == 1 else NEW_STARTS, by_ranks=found.first is not None)
+            found.add(problem, k, [*split, *new])
+            if not found.weakened(problem, k):
+                break
         if k > first and found.reach(k, last) < above - DECISIVE_LEAD:
             return
         if k - found.best >= NUMBERS_ABOVE_BEST:
