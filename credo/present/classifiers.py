@@ -106,7 +106,8 @@ def tried_table(report: Report) -> Table:
 def _judged(report: Report) -> list[Content]:
     """The candidates and the scores."""
     scores = report.scores
-    tried = [Paragraph("Models tried, scored on held-out rows", "title"), tried_table(report)] if report.tried else []
+    title = Paragraph("Models tried, scored on held-out rows", "title")
+    tried: list[Content] = [title, tried_table(report)] if report.tried else []
     return [
         *tried,
         Paragraph(f"{'Pooled: ' if report.tried else ''}{one_line(report.why, 200)}."),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import credo
 from credo.data import source
@@ -25,12 +26,12 @@ def rows(seed: int, n: int) -> tuple[Table, Array]:
     return {"a": a, "b": b, "k": k, "y": np.where(value > 0.3, "high", np.where(value < -1, "low", "mid"))}, value
 
 
-def repeated(table: Table, times: int, **others: Array) -> Table:
+def repeated(table: Table, times: int, **others: NDArray[Any]) -> Table:
     order = np.random.default_rng(0).permutation(len(table["y"]) * times)
     return {**others, **{name: np.repeat(cells, times)[order] for name, cells in table.items()}}
 
 
-def hiders(n: int) -> dict[str, Array]:
+def hiders(n: int) -> dict[str, NDArray[Any]]:
     rng = np.random.default_rng(1)
     times = np.datetime64("2024-01-01T00:00") + rng.permutation(n * 50)[:n].astype("timedelta64[m]")
     return {"number": np.arange(n), "float": rng.normal(size=n), "time": times}

@@ -81,12 +81,13 @@ def test_interactions_are_pairs_of_columns() -> None:
     assert pairs_of([("c", "a"), ("a", "c")], ("a", "b", "c")) == (("a", "c"),)
     assert pairs_of("squares", ("a", "b", "c"), ("b",)) == (("a", "a"), ("c", "c"))
     assert set(pairs_of("quadratic", ("a", "b"), ("b",))) == {("a", "a"), ("a", "b")}
-    for wrong, said in (
+    refused: list[tuple[Any, str]] = [
         ("age", "pairs of columns, 'all'"),
         ([("a", "b", "c")], "is a pair of columns"),
         ([("b", "b")], "the square of 'b', which is a category"),
         ([("a", "d")], "that isn't read"),
-    ):
+    ]
+    for wrong, said in refused:
         with pytest.raises(credo.SchemaError, match=said):
             pairs_of(wrong, ("a", "b", "c"), ("b",))
 

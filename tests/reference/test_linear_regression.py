@@ -94,8 +94,8 @@ def test_squares_are_a_parabola() -> None:
     lost = {"u": np.where(np.arange(80) % 7 == 0, np.nan, u), "v": v}
     known = ~np.isnan(lost["u"])
     mean = lost["u"][known].mean()
-    away = np.where(known, lost["u"] - mean, 0.0)
-    design = np.column_stack([np.ones(80), away, ~known, v, away**2])
+    centred = np.where(known, lost["u"] - mean, 0.0)
+    design = np.column_stack([np.ones(80), centred, ~known, v, centred**2])
     model = credo.LinearRegression(ridge=0, interactions=[("u", "u")]).fit(lost, target=Y)
     np.testing.assert_allclose(model.predict(lost), design @ np.linalg.lstsq(design, Y)[0], rtol=1e-7)
     why = model.explain({"u": 2.0, "v": 0.5})

@@ -185,8 +185,8 @@ class Problem:
         if first is not None:
             model = model.with_prior(first)
         if self._can_run_in_parallel(components, covariance):
-            starts = self._parallel_starts(covariance, first)
-            return self._reached_in_parallel(model, starts, groupings, how, above)
+            parallel = self._parallel_starts(covariance, first)
+            return self._reached_in_parallel(model, parallel, groupings, how, above)
         starts, batches = [model.begun(self.sample, codes) for codes in groupings], (self.sample,).__iter__
         steps, tolerance = how.steps, how.tolerance
         climbs = Restarts(em, batches, self.sample.rows, steps, tolerance, finalists=finalists, above=above)
