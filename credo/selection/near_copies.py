@@ -64,7 +64,7 @@ def near_copies(table: Source, features: Sequence[str], target: str, kept: Colle
     columns = [name for name, each in zip(features, hiding, strict=True) if not each]
     chance = (counts.sum(1) / rows**2).tolist()  # P(two rows agree in a column)
     for j, own in enumerate(counts[:-1]):
-        shared = own > 1
+        shared = (own > 1) & (others[j] != MISSING_PRINT)
         if shared.mean() <= SOME or len(np.unique(others[j])) * REPETITIONS < rows:
             continue
         if (own == count[which])[shared].mean() < AGREEING:
@@ -109,6 +109,6 @@ def _told(
 
 
 def _counts(column: Fingerprints) -> NDArray[np.intp]:
-    """The number of rows with the value of each row; 0 where it is missing. (rows,)"""
+    """The number of rows with the cell of each row, which may be a missing one. (rows,)"""
     _, which, count = np.unique(column, return_inverse=True, return_counts=True)
-    return np.where(column == MISSING_PRINT, 0, count[which])
+    return np.asarray(count[which])

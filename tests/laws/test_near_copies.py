@@ -90,6 +90,9 @@ def test_chance_makes_no_copies() -> None:
     assert searched({"x": x, "rounded": rounded, "y": y}) is None
     assert searched({"x": x, "rounded": rounded, "k": k, "y": y}) is None
     assert searched({"x": x, "rounded": rounded, "y": rare}) is None
+    often, mostly = np.round(0.35 * rng.normal(size=n), 2), np.where(np.arange(n) < 2, "yes", "no")
+    for empty in (np.where(np.arange(n) < 3, 1.0, np.nan), np.where(np.arange(n) < 4, "a", None)):
+        assert searched({"x": x, "often": often, "empty": empty, "y": mostly}) is None  # missing cells agree, too
     assert searched({"x": x, "z": rng.normal(size=n), "y": y}) is None
     assert searched({"k": k, "y": y}) is None
     assert searched(rows(0, n)[0]) is None
