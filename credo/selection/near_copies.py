@@ -6,14 +6,16 @@ equal cells in all the others, which chance doesn't explain.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
+from credo.core.folds import with_groups
 from credo.data import Batch, Source
 from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, fingerprints
 from credo.data.profile import profile
@@ -38,6 +40,16 @@ class CellPrints:
 
     def __call__(self, batch: Batch) -> Fingerprints:
         return cell_prints(batch, self.names)
+
+
+def with_near_copies(
+    table: Source, groups: str | None, features: Sequence[str], target: str, kinds: Mapping[str, Any] | None
+) -> tuple[Source, str | None]:
+    """The table with groups of near copies, unless groups are given; and the name of their column, if any."""
+    if groups is not None:
+        return table, groups
+    read = [name for name in features if name in table.names and (kinds or {}).get(name) != "ignore"]
+    return with_groups(table, near_copies(table, read, target, set(kinds or {})))
 
 
 def near_copies(table: Source, features: Sequence[str], target: str, kept: Collection[str]) -> Positions | None:

@@ -50,6 +50,20 @@ def test_scores_arent_those_of_copies(hider: str) -> None:
     assert truth < 0.95
 
 
+@pytest.mark.parametrize("learn", [credo.learn, credo.NaiveBayes().fit])
+def test_tuning_doesnt_rely_on_copies(learn: Any) -> None:
+    table, (new, _) = repeated(rows(0, 100)[0], 3, at=hiders(300)["number"]), rows(1, 2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = learn(table, target="y")
+    with pytest.warns(Notice, match="such copies are held out together"):
+        tuned = first.tune(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert tuned.scores({**new, "at": np.resize(table["at"], 2000)}).log_loss < 0.95  # it was 1.1 or more
+    assert tuned.tuning.log_loss > 0.7
+
+
 def test_a_quantity_is_scored_by_new_rows() -> None:
     table, value = rows(0, 100)
     copied = repeated({**table, "y": value}, 3, number=np.arange(300))
@@ -91,7 +105,8 @@ def test_chance_makes_no_copies() -> None:
     assert searched({"x": x, "rounded": rounded, "k": k, "y": y}) is None
     assert searched({"x": x, "rounded": rounded, "y": rare}) is None
     often, mostly = np.round(0.35 * rng.normal(size=n), 2), np.where(np.arange(n) < 2, "yes", "no")
-    for empty in (np.where(np.arange(n) < 3, 1.0, np.nan), np.where(np.arange(n) < 4, "a", None)):
+    empties: list[Any] = [np.where(np.arange(n) < 3, 1.0, np.nan), ["a"] * 4 + [None] * (n - 4)]
+    for empty in empties:
         assert searched({"x": x, "often": often, "empty": empty, "y": mostly}) is None  # missing cells agree, too
     assert searched({"x": x, "z": rng.normal(size=n), "y": y}) is None
     assert searched({"k": k, "y": y}) is None
