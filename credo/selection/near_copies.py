@@ -25,10 +25,10 @@ from credo.numerics.arrays import Positions
 
 LEAST_ROWS = 10
 HEAD_ROWS = 200  # first rows, which settle most tables
-ALL_DIFFERENT = 0.98  # distinct values per row of a column that may hide copies
-SOME = 0.05  # the least share of rows with near copies
-REPETITIONS = 10  # a value that tells copies apart from other rows is repeated at most so often on average
-AGREEING = 0.9  # of the rows that share such a value, the least share that agree in all other columns
+LEAST_DISTINCT = 0.98  # distinct values per row of a column that may hide copies
+LEAST_COPIED = 0.05  # the least share of rows with near copies
+MOST_REPETITIONS = 10  # a value that tells copies apart from other rows is repeated at most so often on average
+LEAST_AGREEING = 0.9  # of the rows that share such a value, the least share that agree in all other columns
 MOST_BY_CHANCE = 0.3  # P(two rows agree in all other columns), if these were independent
 
 
@@ -70,16 +70,16 @@ def near_copies(table: Source, features: Sequence[str], target: str, kept: Colle
     others = cells[np.append(~hiding, True)]
     _, which, count = np.unique(fingerprints(others), return_inverse=True, return_counts=True)
     copied = count[which] > 1
-    if copied.mean() <= SOME:
+    if copied.mean() <= LEAST_COPIED:
         return None
     counts = np.stack([_counts(column) for column in others])
     columns = [name for name, each in zip(features, hiding, strict=True) if not each]
     chance = (counts.sum(1) / rows**2).tolist()  # P(two rows agree in a column)
     for j, own in enumerate(counts[:-1]):
         shared = (own > 1) & (others[j] != MISSING_PRINT)
-        if shared.mean() <= SOME or len(np.unique(others[j])) * REPETITIONS < rows:
+        if shared.mean() <= LEAST_COPIED or len(np.unique(others[j])) * MOST_REPETITIONS < rows:
             continue
-        if (own == count[which])[shared].mean() < AGREEING:
+        if (own == count[which])[shared].mean() < LEAST_AGREEING:
             continue
         if prod(chance[:j] + chance[j + 1 :]) <= MOST_BY_CHANCE or _is_text(table, columns[j]):
             hidden = [name for name, each in zip(features, hiding, strict=True) if each]
@@ -97,7 +97,7 @@ def _prints(table: Source, names: tuple[str, ...], most: int | None = None) -> F
 
 def _differs(column: Fingerprints) -> bool:
     """Whether nearly all cells differ."""
-    return len(column) > 0 and len(np.unique(column)) >= ALL_DIFFERENT * len(column)
+    return len(column) > 0 and len(np.unique(column)) >= LEAST_DISTINCT * len(column)
 
 
 def _is_text(table: Source, name: str) -> bool:

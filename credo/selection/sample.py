@@ -239,8 +239,8 @@ def _tell_of_repeated_texts(cells: Mapping[str, Fingerprints], stride: int) -> N
         repeated, rows = int(count[count > 1].sum()), len(prints)
         if repeated * stride > REPEATED_TEXTS * rows:  # a sample has one in `stride` of a text's rows
             tell(
-                f"column {name!r}: {repeated:,} of {rows:,} rows have the text of other rows, beside different cells. "
-                f"If they are copies, the scores are too good: groups=data[{name!r}] holds them out together"
+                f"column {name!r}: {repeated:,} of {rows:,} rows share their text with rows that differ in other "
+                f"cells. If these are copies, the scores are too optimistic; groups=data[{name!r}] holds them out together"
             )
 
 

@@ -84,10 +84,10 @@ def test_a_document_beside_a_number_of_its_own() -> None:
     assert model.report.scores.log_loss > 0.4  # pure noise
 
 
-def test_texts_that_come_again_beside_various_cells_get_a_notice() -> None:
+def test_repeated_texts_beside_different_cells_get_a_notice() -> None:
     rng = np.random.default_rng(3)
     table = {"t": np.repeat(words(rng, 60), 2), "hour": rng.integers(0, 24, 120), "y": rng.choice(["a", "b"], 120)}
-    with pytest.warns(Notice, match="column 't': 1.. of 1.. rows have the text of other rows, beside different cells"):
+    with pytest.warns(Notice, match="column 't': 1.. of 1.. rows share their text with rows that differ"):
         credo.learn(table, target="y")
 
 
