@@ -240,7 +240,8 @@ def _tell_of_repeated_texts(cells: Mapping[str, Fingerprints], stride: int) -> N
         if repeated * stride > REPEATED_TEXTS * rows:  # a sample has one in `stride` of a text's rows
             tell(
                 f"column {name!r}: {repeated:,} of {rows:,} rows share their text with rows that differ in other "
-                f"cells. If these are copies, the scores are too optimistic; groups=data[{name!r}] holds them out together"
+                "cells. If these are copies, the scores are too optimistic; "
+                f"groups=data[{name!r}] holds them out together"
             )
 
 
