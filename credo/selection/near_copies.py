@@ -7,17 +7,15 @@ equal cells in all the others, which chance doesn't explain.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from credo import engines
 from credo.core.folds import with_groups
-from credo.data import Batch, Source
-from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, fingerprints
+from credo.data import Source
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, all_cell_prints, cell_prints, fingerprints
 from credo.data.profile import profile
 from credo.models.repeated_rows import MOST_ROWS_SEARCHED
 from credo.notices import listed, tell
@@ -30,16 +28,6 @@ LEAST_COPIED = 0.05  # the least share of rows with near copies
 MOST_REPETITIONS = 10  # a value that tells copies apart from other rows is repeated at most so often on average
 LEAST_AGREEING = 0.9  # of the rows that share such a value, the least share that agree in all other columns
 MOST_BY_CHANCE = 0.3  # P(two rows agree in all other columns), if these were independent
-
-
-@dataclass(frozen=True)
-class CellPrints:
-    """The job of one batch: its cells' fingerprints. (columns, rows)"""
-
-    names: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> Fingerprints:
-        return cell_prints(batch, self.names)
 
 
 def with_near_copies(
@@ -90,7 +78,7 @@ def near_copies(table: Source, features: Sequence[str], target: str, kept: Colle
 def _prints(table: Source, names: tuple[str, ...], most: int | None = None) -> Fingerprints:
     """The fingerprints of the cells, of the first rows or of all. (columns, rows)"""
     if most is None:
-        return np.concatenate([*engines.map(CellPrints(names), table.partitions(names))], axis=1)
+        return all_cell_prints(table, names)
     first = table.first(names, most)
     return np.empty((len(names), 0), dtype=np.uint64) if first is None else cell_prints(first, names)
 
