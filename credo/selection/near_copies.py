@@ -43,7 +43,8 @@ def with_near_copies(
 def near_copies(table: Source, features: Sequence[str], target: str, kept: Collection[str]) -> Positions | None:
     """The group of each row, near copies in the same one, with a notice; None if there are few or none.
 
-    Tables of many rows aren't searched. Row identifiers are ignored unless `kept`; they hide nothing.
+    Tables of many rows aren't searched. Rows without a target aren't held out, whatever their group. Row identifiers
+    are ignored unless `kept`; they hide nothing.
     """
     if table.rows is None or not LEAST_ROWS <= table.rows <= MOST_ROWS_SEARCHED or len(features) < 2:
         return None
@@ -51,7 +52,8 @@ def near_copies(table: Source, features: Sequence[str], target: str, kept: Colle
     if not any(_differs(column) for column in _prints(table, names, HEAD_ROWS)[:-1]):
         return None
     cells = _prints(table, names)
-    rows = cells.shape[1]
+    labelled = cells[-1] != MISSING_PRINT
+    cells, rows = cells[:, labelled], int(labelled.sum())
     hiding = np.array([_differs(column) for column in cells[:-1]])
     if not hiding.any() or hiding.all():
         return None
@@ -71,7 +73,11 @@ def near_copies(table: Source, features: Sequence[str], target: str, kept: Colle
             continue
         if prod(chance[:j] + chance[j + 1 :]) <= MOST_BY_CHANCE or _is_text(table, columns[j]):
             hidden = [name for name, each in zip(features, hiding, strict=True) if each]
-            return _told(table, hidden, kept, which, copied)
+            if not _is_told(table, hidden, kept, copied):
+                return None
+            groups = np.zeros(len(labelled), dtype=np.intp)
+            groups[labelled] = which
+            return groups
     return None
 
 
@@ -93,19 +99,17 @@ def _is_text(table: Source, name: str) -> bool:
     return profile(table, [name])[name].kind == "text"
 
 
-def _told(
-    table: Source, hiding: Sequence[str], kept: Collection[str], which: Positions, copied: NDArray[np.bool_]
-) -> Positions | None:
-    """The groups, with a notice; None if the only columns that differ are ignored."""
+def _is_told(table: Source, hiding: Sequence[str], kept: Collection[str], copied: NDArray[np.bool_]) -> bool:
+    """Whether a column that differs is read, not ignored: then there is a notice."""
     found = profile(table, hiding)
     read = [name for name in hiding if name in kept or found[name].kind != "ignore"]
     if not read:
-        return None
+        return False
     tell(
         f"{int(copied.sum()):,} of {len(copied):,} rows equal others in all cells but those of {listed(read)}; "
         "such copies are held out together"
     )
-    return np.asarray(which, dtype=np.intp)
+    return True
 
 
 def _counts(column: Fingerprints) -> NDArray[np.intp]:

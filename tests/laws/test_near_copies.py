@@ -64,6 +64,16 @@ def test_tuning_doesnt_rely_on_copies(learn: Any) -> None:
     assert tuned.tuning.log_loss > 0.7
 
 
+def test_rows_without_a_class_hide_no_copies() -> None:
+    table = repeated(rows(0, 100)[0], 3, number=np.arange(300.0))
+    known = np.arange(300) % 5 > 0
+    with pytest.warns(Notice, match="of 240 rows equal others in all cells but those of column 'number'"):
+        groups = searched({**table, "y": np.where(known, table["y"], None)})
+    labelled = {name: cells[known] for name, cells in table.items()}
+    with pytest.warns(Notice, match="of 240 rows equal others"):
+        np.testing.assert_array_equal(groups[known], searched(labelled))
+
+
 def test_a_quantity_is_scored_by_new_rows() -> None:
     table, value = rows(0, 100)
     copied = repeated({**table, "y": value}, 3, number=np.arange(300))
