@@ -96,8 +96,9 @@ def test_a_document_beside_a_number_of_its_own() -> None:
 
 def test_repeated_texts_beside_different_cells_get_a_notice() -> None:
     rng = np.random.default_rng(3)
-    table = {"t": np.repeat(words(rng, 60), 2), "hour": rng.integers(0, 24, 120), "y": rng.choice(["a", "b"], 120)}
-    with pytest.warns(Notice, match="column 't': 1.. of 1.. rows share their text with rows that differ"):
+    hours, classes = rng.integers(0, 24, 120), np.repeat(rng.choice(["a", "b"], 60), 2)
+    table = {"t": np.repeat(words(rng, 60), 2), "hour": hours, "y": classes}
+    with pytest.warns(Notice, match="column 't': 1.. of 1.. rows share their text and class with rows that"):
         credo.learn(table, target="y")
 
 
