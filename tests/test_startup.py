@@ -144,3 +144,20 @@ def test_the_blas_that_scipy_loads_later_is_limited() -> None:
         "print(*(each['num_threads'] for each in found if each['user_api'] == 'blas'))"
     )
     assert set(printed_by(code).split()) == {"1"}
+
+
+def test_the_limit_of_blas_ends_with_the_last_block() -> None:
+    """Blocks of two threads overlap: each restoring what it found would leave one thread for good."""
+    code = (
+        "from credo.engines.local import small_matrices\n"
+        "from threadpoolctl import threadpool_info, threadpool_limits\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "import numpy, scipy.linalg\n"
+        "def threads(): return [each['num_threads'] for each in threadpool_info() if each['user_api'] == 'blas']\n"
+        "threadpool_limits(2, 'blas')\n"
+        "before, one, other, pool = threads(), small_matrices(), small_matrices(), ThreadPoolExecutor(1)\n"
+        "one.__enter__(); pool.submit(other.__enter__).result()\n"
+        "one.__exit__(None, None, None); inside = threads()\n"
+        "pool.submit(other.__exit__, None, None, None).result(); print(before == threads(), {*inside})"
+    )
+    assert printed_by(code).split() == ["True", "{1}"]

@@ -219,9 +219,12 @@ class FeatureMoments:
 
     def kept_centred(self, cells: Array) -> IncompleteFeatures:
         """The same, kept until other cells are asked for: in tuning, each setting scores the same rows."""
-        if not self._kept or self._kept[0][0] is not cells:
-            self._kept[:] = [(cells, self.centred(cells))]
-        return self._kept[0][1]
+        for before, found in self._kept:
+            if before is cells:
+                return found
+        found = self.centred(cells)
+        self._kept[:] = [(cells, found)]
+        return found
 
     @cached_property
     def _kept(self) -> list[tuple[Array, IncompleteFeatures]]:

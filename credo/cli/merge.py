@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import click
 
 from credo.cli.progress import shown_progress
@@ -23,18 +26,24 @@ def merge(models: tuple[str, ...], output: str) -> None:
       credo merge parts/*.credo -o whole.credo
     """
     from credo.cli.output import MODEL, check
-    from credo.cli.repeated_updates import alike
+    from credo.cli.repeated_updates import alike, evidence_digest
     from credo.cli.saved import loaded_learner, merged
     from credo.present.numbers import count_of
     from credo.storage.files import save
     from credo.storage.locks import changing
 
     check(output, (MODEL,))
+    digests = list[tuple[str, str | None]]()
+
+    def loaded() -> Iterator[tuple[str, Any]]:
+        for path in models:
+            each = loaded_learner(path)
+            digests.append((path, evidence_digest(each)))
+            yield path, each
+
     with shown_progress("merging"), changing(output):
-        loaded = [(path, loaded_learner(path)) for path in models]
-        model = merged(loaded)
+        model = merged(loaded())
         save(model, output)
-        same = alike(loaded)
     echo_done(f"{output}: {count_of(len(models), 'file')} merged, {count_of(model.n, 'row')} in all")
-    if same:
+    if same := alike(digests):
         remark(f"note: {' and '.join(same)} hold the same evidence: if it is of the same rows, they count repeatedly")

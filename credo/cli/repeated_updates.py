@@ -49,16 +49,27 @@ def repeats(before: Any, after: Any) -> bool:
     return _packed(before.evidence * 2) == _packed(after.evidence)
 
 
-def alike(models: Iterable[tuple[str, Any]]) -> list[str]:
-    """The first files whose models have the same evidence, bit by bit: probably of the same rows."""
+def evidence_digest(model: Any) -> str | None:
+    """Equal for models with the same evidence, bit by bit: probably of the same rows. None without evidence."""
+    if getattr(model, "evidence", None) is None or not model.n:
+        return None
+    node, chunks = _packed(model.evidence)
+    found = sha256(repr(node).encode())
+    for chunk in chunks:
+        found.update(chunk)
+    return found.hexdigest()
+
+
+def alike(digests: Iterable[tuple[str, str | None]]) -> list[str]:
+    """The first files with the same evidence.
+
+    >>> alike([("a", "1f"), ("b", None), ("c", "2e"), ("d", None), ("e", "1f")])
+    ['a', 'e']
+    """
     groups: dict[str, list[str]] = {}
-    for path, model in models:
-        if getattr(model, "evidence", None) is not None and model.n:
-            node, chunks = _packed(model.evidence)
-            found = sha256(repr(node).encode())
-            for chunk in chunks:
-                found.update(chunk)
-            groups.setdefault(found.hexdigest(), []).append(path)
+    for path, digest in digests:
+        if digest is not None:
+            groups.setdefault(digest, []).append(path)
     return next((paths for paths in groups.values() if len(paths) > 1), [])
 
 

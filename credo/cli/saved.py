@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from credo.cli.output import MODEL
@@ -84,15 +84,15 @@ def changed(
     return Change(before, after, said, updates)
 
 
-def merged(models: Sequence[tuple[str, Any]]) -> Any:
-    """The evidence of all files' models, added up."""
-    (start, first), *others = models
-    total = first
-    for path, other in others:
+def merged(models: Iterator[tuple[str, Any]]) -> Any:
+    """The evidence of all files' models, added up; two are in memory at a time."""
+    start, total = next(models)
+    kind = type(total).__name__
+    for path, other in models:
         try:
             total = total + other
         except TypeError:
-            kinds = f"{start} holds a {type(first).__name__}, {path} a {type(other).__name__}"
+            kinds = f"{start} holds a {kind}, {path} a {type(other).__name__}"
             raise EvidenceError(f"models of different kinds don't merge: {kinds}") from None
     return total
 

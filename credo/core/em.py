@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -41,6 +41,15 @@ class Expecting(Protocol):
 
     def log_prior(self) -> float:
         """log p(parameters), up to a constant."""
+        ...
+
+
+@runtime_checkable
+class RoundsObjective(Protocol):
+    """A model whose objective may be rounded more than a sum of logarithms is."""
+
+    def objective_rounding(self) -> float:
+        """The rounding error of the objective, relative to it."""
         ...
 
 
@@ -164,7 +173,7 @@ def _rising(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
     before = None
     for step in climb:
         if before is not None:
-            _check(step.objective - before, step.objective)
+            _check(step.model, step.objective - before, step.objective)
         before = step.objective
         yield step
 
@@ -218,11 +227,12 @@ def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
     return evidence, log_likelihood + model.log_prior()
 
 
-def _check(growth: float, objective: float) -> None:
+def _check(model: object, growth: float, objective: float) -> None:
     if math.isnan(growth):
         raise EvidenceError(
             f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density is "
             "unbounded. Try other starts, or a prior"
         )
-    if growth < -OBJECTIVE_ROUNDING * max(1.0, abs(objective)):
+    rounding = model.objective_rounding() if isinstance(model, RoundsObjective) else OBJECTIVE_ROUNDING
+    if growth < -rounding * max(1.0, abs(objective)):
         raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step is inconsistent with the E-step")

@@ -49,6 +49,8 @@ def array_of(values: object, name: str, start: int = 0, pool: object = None) -> 
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         if (spelt := _spelt_out(values)) is not None:
             return pa.array(spelt, pa.string(), memory_pool=pool)
+        if (moments := _moments(values)) is not None:
+            return array_of(moments, name, start, pool)
         raise DataError(_odd_cell(values, name, start)) from None
 
 
@@ -58,6 +60,13 @@ def _complete_floats(values: Any) -> NDArray[np.float64] | None:
         return None
     found: NDArray[np.float64] = np.asarray(values)
     return None if found.ndim != 1 or np.isnan(found.min(initial=0.0)) else found
+
+
+def _moments(values: Any) -> NDArray[np.datetime64] | None:
+    """A list of NumPy's dates, which Arrow reads from arrays alone, as an array in their finest unit."""
+    if not (isinstance(values, list) and all(isinstance(cell, np.datetime64) or is_missing(cell) for cell in values)):
+        return None
+    return np.array([cell if isinstance(cell, np.datetime64) else np.datetime64("NaT") for cell in values])
 
 
 def _spelt_out(values: Any) -> list[str | None] | None:

@@ -7,13 +7,15 @@ batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from credo.data import Batch
+from credo import engines
+from credo.data import Batch, Source
 from credo.data.arrow_arrays import numpy_array, scalar
 from credo.data.cells import EXACT_INTEGERS
 
@@ -27,6 +29,21 @@ def cell_prints(batch: Batch, names: Sequence[str]) -> Fingerprints:
     for j, name in enumerate(names):
         found[j] = column_prints(batch.column(name))
     return found
+
+
+@dataclass(frozen=True)
+class CellPrints:
+    """The job of one batch: the fingerprints of its cells. (columns, rows)"""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> Fingerprints:
+        return cell_prints(batch, self.names)
+
+
+def all_cell_prints(table: Source, names: Sequence[str]) -> Fingerprints:
+    """The fingerprint of each cell of a table's columns. (columns, rows)"""
+    return np.concatenate([*engines.map(CellPrints(tuple(names)), table.partitions(names))], axis=1)
 
 
 def fingerprints(cells: Fingerprints) -> Fingerprints:

@@ -7,10 +7,11 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from contextvars import Context, ContextVar
 from functools import cache
 from itertools import chain, islice
+from threading import Lock
 from typing import Any, TypeVar
 
 from credo.engines.partitions import Partition, Sized, opened, sums
@@ -59,12 +60,51 @@ def _blas(_: bool) -> Any:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class BlasLimit:
+    """Limits BLAS to one thread, as long as any thread of this process is in a block that asks for it.
+
+    The limit is the process's: blocks of two threads that overlap, each restoring what it found, would leave it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limits: dict[bool, Any] = {}  # by whether SciPy's BLAS is included
+
+    def __enter__(self) -> None:
+        with self._lock:
+            loaded = not SCIPY_BLAS.isdisjoint(sys.modules)
+            if loaded not in self._limits:
+                self._limits[loaded] = _blas(loaded).limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside:
+                return
+            _let_any_thread_limit()
+            while self._limits:
+                self._limits.popitem()[1].restore_original_limits()
+            _let_any_thread_limit()
+
+
+def _let_any_thread_limit() -> None:
+    """To newer versions of threadpoolctl, OpenBLAS belongs to the thread that limited it first: calls of others are
+    ignored."""
+    import threadpoolctl
+
+    controller = getattr(threadpoolctl, "OpenBLASController", None)
+    if (clear := getattr(controller, "clear_controlling_thread", None)) is not None:
+        clear(force=True)
+
+
+_BLAS_LIMIT = BlasLimit()
+
+
+def one_blas_thread() -> BlasLimit:
     """A block with single-threaded BLAS: its threads would compete with ours. SciPy has a BLAS of its own, which is
     included if it was loaded before the block."""
-    loaded = not SCIPY_BLAS.isdisjoint(sys.modules)
-    found: AbstractContextManager[Any] = _blas(loaded).limit(limits=1, user_api="blas")
-    return found
+    return _BLAS_LIMIT
 
 
 @contextmanager

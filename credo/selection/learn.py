@@ -22,7 +22,7 @@ from credo.models.naive_bayes import NaiveBayes
 from credo.models.several_parents import KDependence, NetworkClassifier
 from credo.models.targets import with_target
 from credo.selection.candidate_forms import FULL_FEATURES, JOINT_CLASSES, with_candidate_forms, with_joint_forms
-from credo.selection.near_copies import near_copies
+from credo.selection.near_copies import with_near_copies
 from credo.selection.nested_validation import CLASS_SHARES, Outcome, outcome
 from credo.selection.regression import check_number_target, holds_numbers, learned_regression
 from credo.selection.report import ReadColumn, Report, TriedCandidate
@@ -122,30 +122,22 @@ def learn(
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
-        table, grouped = _with_near_copies(table, grouped, name, kinds, weight)
+        read = features.without(name).without(weight).names
+        table, grouped = with_near_copies(table, grouped, read, name, kinds)
         with local.small_matrices():
             return learned_regression(table, name, kinds, weight, seed, grouped)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
-    table, grouped = _with_near_copies(table, grouped, name, kinds, weight)
+    table, grouped = with_near_copies(table, grouped, base.feature_names, name, kinds)
     return _learned(base, table, RowOptions(weight, seed, grouped), model, start)
-
-
-def _with_near_copies(
-    table: Source, groups: str | None, target: str, kinds: Mapping[str, Any] | None, weight: Weight
-) -> tuple[Source, str | None]:
-    """The table with groups of near copies, unless groups are given."""
-    if groups is not None:
-        return table, groups
-    ignored = {name for name, kind in (kinds or {}).items() if kind == "ignore"}
-    read = table.without(target).without(weight) if isinstance(weight, str) else table.without(target)
-    return with_groups(table, near_copies(table, [n for n in read.names if n not in ignored], target, set(kinds or {})))
 
 
 def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """`learn` for a model that was fitted to the rows before."""
-    return _learned(model, table.held(), RowOptions(weight, seed), "auto", time.perf_counter())
+    start = time.perf_counter()
+    table, grouped = with_near_copies(table.held(), None, model.feature_names, str(model.target), model.kinds)
+    return _learned(model, table, RowOptions(weight, seed, grouped), "auto", start)
 
 
 class RowOptions(NamedTuple):

@@ -31,6 +31,7 @@ from credo.selection.discriminative import LOGISTIC, TREE, Discriminative, with_
 from credo.selection.fold_requests import ScoreRequest
 from credo.selection.linear_terms import DiscriminativeTerm, LinearTerm
 from credo.selection.lockstep import Run, run_alone, run_in_lockstep
+from credo.selection.near_copies import with_near_copies
 from credo.selection.pooling import Abandoned, Pool, ScoredFold, chosen_pool, futile_pairs
 from credo.selection.report import TriedCandidate
 from credo.selection.sample import UNSTRATIFIED_CLASSES, Sample, drawn, encoded
@@ -93,9 +94,10 @@ def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedCl
         raise DataError("tuning reads the data again, and an iterator can be read only once: give a table")
     if len(model.classes) < 2:
         raise EvidenceError("there is only one class: nothing to tune")
-    table = table.held()
+    features = table.held()
+    table, groups = with_near_copies(features, None, model.feature_names, str(model.target), model.kinds)
     with local.small_matrices():
-        return outcome(with_candidate_forms(model, table, weight), table, weight, seed).tuned()
+        return outcome(with_candidate_forms(model, features, weight), table, weight, seed, groups).tuned()
 
 
 def outcome(

@@ -226,21 +226,24 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str |
     chosen, mass, weight = Observations.of(weight, times, prints, codes, own, texts[features], stride)
     if groups is None:
         known = [name for name, each in zip(names, features, strict=True) if each]
-        _tell_of_repeated_texts({known[j]: own[j, chosen] for j in np.flatnonzero(texts[features])}, stride)
+        repeated = {known[j]: own[j, chosen] for j in np.flatnonzero(texts[features])}
+        _tell_of_repeated_texts(repeated, codes[chosen], stride)
     if stride > 1 and not whole_numbers([mass]):  # it must not exceed the sums of rows in the evidence
         mass = mass * (1 - WEIGHT_ROUNDING)
     return replace(found if chosen.all() else found.take(chosen), mass=mass, weight=weight)
 
 
-def _tell_of_repeated_texts(cells: Mapping[str, Fingerprints], stride: int) -> None:
-    """A notice of texts in rows that differ otherwise: if these are copies, they predict each other."""
+def _tell_of_repeated_texts(cells: Mapping[str, Fingerprints], codes: Codes, stride: int) -> None:
+    """A notice of texts in rows of one class that differ otherwise: if these are copies, they predict each other."""
     for name, prints in cells.items():
-        count = np.unique(prints[prints != MISSING_PRINT], return_counts=True)[1]
+        with_class = mixed(prints) ^ codes.astype(np.uint64)
+        count = np.unique(with_class[prints != MISSING_PRINT], return_counts=True)[1]
         repeated, rows = int(count[count > 1].sum()), len(prints)
         if repeated * stride > REPEATED_TEXTS * rows:  # a sample has one in `stride` of a text's rows
             tell(
-                f"column {name!r}: {repeated:,} of {rows:,} rows have the text of other rows, beside different cells. "
-                f"If they are copies, the scores are too good: groups=data[{name!r}] holds them out together"
+                f"column {name!r}: {repeated:,} of {rows:,} rows share their text and class with rows that differ in "
+                "other cells. If these are copies, the scores are too optimistic; "
+                f"groups=data[{name!r}] holds them out together"
             )
 
 

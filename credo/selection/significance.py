@@ -36,9 +36,8 @@ def clear_gain_but_for_tails(gain: Array, weight: Array, errors: float = 1.0, he
     (False, True)
     """
     order = np.argsort(gain)
-    below = np.cumsum(weight[order]) / weight.sum()
-    low, high = gain[order[np.minimum(np.searchsorted(below, (TAIL, 1 - TAIL)), len(gain) - 1)]]
-    usual = np.clip(gain, low, high)
+    ends = [own[np.searchsorted(np.cumsum(weight[own]), TAIL * weight.sum(), "right")] for own in (order, order[::-1])]
+    usual = np.clip(gain, *gain[ends])
     return bool(gain @ weight > 0 and clear_gain(usual, weight, errors / (1 - 2 * TAIL), held_out_ratio))
 
 

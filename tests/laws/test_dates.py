@@ -307,3 +307,5 @@ def test_every_unit_of_numpy_is_read(unit: str) -> None:
     (batch,) = source({"when": cells}).batches(["when"])
     expected = np.where(np.isnat(cells), np.nan, cells.astype("M8[us]").astype(float) / 86_400e6)
     np.testing.assert_allclose(batch.numbers("when"), expected)
+    (listed,) = source({"when": [*cells[:2], None, cells[3]]}).batches(["when"])
+    np.testing.assert_allclose(listed.numbers("when"), expected)

@@ -14,6 +14,7 @@ from credo.cli.group import main
 from credo.models.regression.scores import NumberScores
 from credo.selection.comparison import CurveComparison
 from credo.selection.regression import _clearly_better, _of_rows
+from credo.selection.significance import clear_gain_but_for_tails
 
 Table = dict[str, Any]
 
@@ -65,7 +66,17 @@ def test_squares_are_tried() -> None:
     curved = credo.learn({"a": a, "b": b, "y": both}, target="y", model="linear")
     assert curved.interactions == (("a", "a"), ("b", "b"), ("a", "b"))
     skewed = np.exp(2 * a)  # a parabola in it would be nonsense at the next outlier
-    assert credo.learn({"a": skewed, "b": b, "y": a + b}, target="y", model="linear").interactions != (("a", "a"),)
+    without = credo.learn({"a": skewed, "b": b, "y": a + b**2}, target="y", model="linear")
+    assert without.interactions == (("b", "b"),)
+
+
+@pytest.mark.parametrize("rows", [20, 40, 100])
+def test_as_many_losses_as_gains_are_made_less_extreme(rows: int) -> None:
+    gain = np.linspace(0.5, 1.5, rows)
+    for outlier in (-0.4 * rows, 10.0 * rows):
+        gain[3] = outlier
+        assert clear_gain_but_for_tails(gain, np.ones(rows), 2.0)
+        assert not clear_gain_but_for_tails(-gain, np.ones(rows), 2.0)
 
 
 @pytest.mark.parametrize("outlier", [0.0, 1e3, 1e6])

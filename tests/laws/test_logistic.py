@@ -107,6 +107,11 @@ def test_reasons_add_up_to_the_log_odds(classes: int, settings: dict[str, Any], 
             assert np.isclose(sum(each.weight for each in words), found.weights[name])
 
 
+def test_squares_belong_to_their_number() -> None:
+    found = fitted(table(200, 2), interactions="quadratic").explain({"x": 3.0, "sex": "f"})
+    assert {*found.weights} == {"x", "sex", "x × sex", "allowance for uncertain weights"}
+
+
 def test_another_class_prior_is_bayes_rule() -> None:
     data = table(200, 3)
     model = fitted(data)

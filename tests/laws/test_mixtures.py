@@ -390,6 +390,23 @@ def test_distant_rows_join_no_clusters(far: float, distant: int, components: Any
     assert len({codes[0], codes[300], codes[600]}) == 3
 
 
+@pytest.mark.parametrize("components", ["auto", 3])
+@pytest.mark.parametrize("far", [1e6, 1e8])
+@pytest.mark.parametrize("columns", [2, 3])
+def test_distant_rows_on_a_line_end_no_search(components: Any, far: float, columns: int) -> None:
+    """Sums of squares as large as theirs, less those along the line, leave rounding errors: the objective may fall by
+    a little."""
+    for seed in (1, 3):
+        rng = np.random.default_rng(seed)
+        line = far * np.array([[1.0], [2.0], [3.0]]) * np.ones(columns)
+        x = np.concatenate([rng.normal(0, 1, (150, columns)), rng.normal(8, 1, (150, columns)), line])
+        mixture = credo.Mixture(components).fit(x)
+        codes = mixture.predict(x)
+        assert len({*codes[:150]}) == len({*codes[150:300]}) == 1
+        assert codes[0] != codes[302]
+        assert np.isfinite(mixture.update(x).log_prob(x)).all()
+
+
 def test_clusters_of_clusters() -> None:
     """Four clusters, in two pairs ten thousand deviations apart."""
     rng = np.random.default_rng(1)

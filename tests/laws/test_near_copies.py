@@ -51,6 +51,30 @@ def test_scores_arent_those_of_copies(hider: str) -> None:
     assert truth < 0.95
 
 
+@pytest.mark.parametrize("learn", [credo.learn, credo.NaiveBayes().fit])
+def test_tuning_doesnt_rely_on_copies(learn: Any) -> None:
+    table, (new, _) = repeated(rows(0, 100)[0], 3, at=hiders(300)["number"]), rows(1, 2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = learn(table, target="y")
+    with pytest.warns(Notice, match="such copies are held out together"):
+        tuned = first.tune(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert tuned.scores({**new, "at": np.resize(table["at"], 2000)}).log_loss < 0.95  # it was 1.1 or more
+    assert tuned.tuning.log_loss > 0.7
+
+
+def test_rows_without_a_class_hide_no_copies() -> None:
+    table = repeated(rows(0, 100)[0], 3, number=np.arange(300.0))
+    known = np.arange(300) % 5 > 0
+    with pytest.warns(Notice, match="of 240 rows equal others in all cells but those of column 'number'"):
+        groups = searched({**table, "y": np.where(known, table["y"], None)})
+    labelled = {name: cells[known] for name, cells in table.items()}
+    with pytest.warns(Notice, match="of 240 rows equal others"):
+        np.testing.assert_array_equal(groups[known], searched(labelled))
+
+
 def test_a_quantity_is_scored_by_new_rows() -> None:
     table, value = rows(0, 100)
     copied = repeated({**table, "y": value}, 3, number=np.arange(300))
@@ -71,10 +95,11 @@ def test_a_document_beside_a_number_of_its_own() -> None:
     assert model.report.scores.log_loss > 0.4  # pure noise
 
 
-def test_texts_that_come_again_beside_various_cells_get_a_notice() -> None:
+def test_repeated_texts_beside_different_cells_get_a_notice() -> None:
     rng = np.random.default_rng(3)
-    table = {"t": np.repeat(words(rng, 60), 2), "hour": rng.integers(0, 24, 120), "y": rng.choice(["a", "b"], 120)}
-    with pytest.warns(Notice, match="column 't': 1.. of 1.. rows have the text of other rows, beside different cells"):
+    hours, classes = rng.integers(0, 24, 120), np.repeat(rng.choice(["a", "b"], 60), 2)
+    table = {"t": np.repeat(words(rng, 60), 2), "hour": hours, "y": classes}
+    with pytest.warns(Notice, match="column 't': 1.. of 1.. rows share their text and class with rows that"):
         credo.learn(table, target="y")
 
 
@@ -91,6 +116,10 @@ def test_chance_makes_no_copies() -> None:
     assert searched({"x": x, "rounded": rounded, "y": y}) is None
     assert searched({"x": x, "rounded": rounded, "k": k, "y": y}) is None
     assert searched({"x": x, "rounded": rounded, "y": rare}) is None
+    often, mostly = np.round(0.35 * rng.normal(size=n), 2), np.where(np.arange(n) < 2, "yes", "no")
+    empties: list[Any] = [np.where(np.arange(n) < 3, 1.0, np.nan), ["a"] * 4 + [None] * (n - 4)]
+    for empty in empties:
+        assert searched({"x": x, "often": often, "empty": empty, "y": mostly}) is None  # missing cells agree, too
     assert searched({"x": x, "z": rng.normal(size=n), "y": y}) is None
     assert searched({"k": k, "y": y}) is None
     assert searched(rows(0, n)[0]) is None

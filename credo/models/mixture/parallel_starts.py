@@ -27,7 +27,7 @@ STEPS_OF_ROUNDS = (4, 6, 10)  # steps, after each of which the worse half of the
 CONVERGED_STARTS = 3  # starts run to convergence
 HOPEFUL_STEPS = 50  # a start is dropped if this many steps like the last wouldn't reach the best
 EQUAL_OPTIMA = 0.5  # nats: closer optima count as one
-ROUNDING = 4 * np.finfo(np.float64).eps  # of sums of squares, relative to them
+SQUARES_ROUNDING = 4 * np.finfo(np.float64).eps  # of sums of squares, relative to them
 LEAST_STRENGTH = 1e-3  # in rows, if there is no prior: a component on one row has unbounded likelihood
 PRIOR_ROUNDS = 3  # rounds of fitting the prior and the components in turn
 
@@ -168,7 +168,7 @@ class ParallelStarts:
         n = np.maximum(sums[..., 0], np.finfo(float).tiny)
         mean = sums[..., 1 : d + 1] / n[..., None]
         scatter = sums[..., d + 1 :] - n[..., None] * mean[..., a] * mean[..., b]
-        scatter[..., a == b] += ROUNDING * d * sums[..., d + 1 :][..., a == b]  # it stays positive definite
+        scatter[..., a == b] += SQUARES_ROUNDING * d * sums[..., d + 1 :][..., a == b]  # it stays positive definite
         return n, mean, scatter
 
     def evidence_of_strength(self, shares: Array) -> Callable[[float], float]:

@@ -28,7 +28,7 @@ from credo.models.explaining import Reasons, TextContributions, placed_words
 from credo.models.forms import Kinds, Views, kind_of_form
 from credo.models.metrics import Scores
 from credo.models.regression.encoding import ColumnSums, RowEncoding
-from credo.models.regression.features import Interactions, Readings
+from credo.models.regression.features import PRODUCT_SIGN, Interactions, Readings
 from credo.models.regression.laplace import LaplacePosterior
 from credo.models.regression.logistic_fitting import LogisticFit, Method
 from credo.models.regression.logistic_validation import cross_validated, left_out
@@ -323,7 +323,10 @@ class LogisticRegression(ClassPredictor):
         rows, _ = self.encoding.rows(one)
         z, mode = rows.with_ones(slice(0, 1))[0], self.seen.mode
         terms = _of_classes(z[:, None] * mode)
-        columns = {" × ".join(names): terms[1:][at].sum(0) for names, at in self.encoding.places.items()}
+        columns: dict[str, Array] = {}
+        for names, at in self.encoding.places.items():
+            name = PRODUCT_SIGN.join(dict.fromkeys(names))  # a number's square belongs to the number
+            columns[name] = columns.get(name, 0.0) + terms[1:][at].sum(0)
         prior = terms[0] + self._prior_shift
         total = prior + sum(columns.values(), np.zeros_like(prior))
         if not self.integrates:
