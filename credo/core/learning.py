@@ -265,8 +265,7 @@ def fold_job(
     together: FoldGroups | None = None,
 ) -> tuple[FoldScores, Iterable[Partition[Batch]], Evidence]:  # fmt: skip
     """The job and the partitions of the second pass of `fold_scores`, and the evidence of all rows."""
-    if table.once:
-        raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
+    table.check_rereadable("cross-validation reads the data twice")
     folds = check_whole("folds", folds, 2, DataError)
     weights = Weights.of(weight)
     names, draw = tuple(learner.needs(table.without(weight))), FoldDraw(folds, seed, together)

@@ -17,7 +17,6 @@ from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
 from credo.data.partitions import Opened
 from credo.engines import Partition
-from credo.errors import DataError
 from credo.numerics.exact import Array
 from credo.numerics.softmax import Derivatives, FeatureRows, LikelihoodSums, SumLikelihood, TimesCurvature
 
@@ -102,10 +101,7 @@ class TableRows:
     def of(
         cls, model: LogisticRegression, table: Source, weight: Weight, folds: FoldDraw | None = None
     ) -> TableRows:  # fmt: skip
-        if table.once:
-            raise DataError(
-                "logistic regression reads the rows several times, and an iterator can be read only once: give a table"
-            )
+        table.check_rereadable("logistic regression reads the rows several times")
         weights = Weights.of(weight)
         encode = EncodeRows(model, weights.of_a_row, folds)
         return cls(encode, table, weights)._with_rows_held()
