@@ -7,6 +7,7 @@ batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
@@ -27,6 +28,16 @@ def cell_prints(batch: Batch, names: Sequence[str]) -> Fingerprints:
     for j, name in enumerate(names):
         found[j] = column_prints(batch.column(name))
     return found
+
+
+@dataclass(frozen=True)
+class CellPrints:
+    """The job of one batch: the fingerprints of its cells. (columns, rows)"""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> Fingerprints:
+        return cell_prints(batch, self.names)
 
 
 def fingerprints(cells: Fingerprints) -> Fingerprints:

@@ -7,15 +7,14 @@ equal cells in all the others, which chance doesn't explain.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.data import Batch, Source
-from credo.data.fingerprints import MISSING_PRINT, Fingerprints, cell_prints, fingerprints
+from credo.data import Source
+from credo.data.fingerprints import MISSING_PRINT, CellPrints, Fingerprints, cell_prints, fingerprints
 from credo.data.profile import profile
 from credo.models.repeated_rows import MOST_ROWS_SEARCHED
 from credo.notices import listed, tell
@@ -28,16 +27,6 @@ SOME = 0.05  # the least share of rows with near copies
 REPETITIONS = 10  # a value that tells copies apart from other rows is repeated at most so often on average
 AGREEING = 0.9  # of the rows that share such a value, the least share that agree in all other columns
 MOST_BY_CHANCE = 0.3  # P(two rows agree in all other columns), if these were independent
-
-
-@dataclass(frozen=True)
-class CellPrints:
-    """The job of one batch: its cells' fingerprints. (columns, rows)"""
-
-    names: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> Fingerprints:
-        return cell_prints(batch, self.names)
 
 
 def near_copies(table: Source, features: Sequence[str], target: str, kept: Collection[str]) -> Positions | None:

@@ -20,7 +20,7 @@ from credo.core.folds import group_count
 from credo.core.learning import RowWeights, Weight, Weights
 from credo.core.records import with_fields
 from credo.data import Batch, Source, cells
-from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
+from credo.data.fingerprints import CellPrints, Fingerprints, fingerprints
 from credo.data.profile import profile
 from credo.errors import DataError, EvidenceError, SchemaError
 from credo.models.regression.features import pairs_of
@@ -118,7 +118,7 @@ def _squares(model: LinearRegression, observed: Observed) -> tuple[tuple[str, st
     names = [column.name for column in features.schema if column.levels is None]
     if not names:
         return ()
-    ends = np.array([*engines.map(Extremes(tuple(names)), observed.table.partitions(names))])  # (batches, 2, names)
+    ends = np.array([*engines.map(NumberRanges(tuple(names)), observed.table.partitions(names))])  # (batches, 2, names)
     place = np.concatenate([features.mains[name] for name in names])
     furthest = np.maximum(features.centre[place] - ends[:, 0].min(0), ends[:, 1].max(0) - features.centre[place])
     near = furthest <= MOST_DEVIATIONS * scales[place]
@@ -141,7 +141,7 @@ def _with_options(
 
 
 @dataclass(frozen=True, eq=False)
-class Extremes:
+class NumberRanges:
     """Reads the smallest and the largest number of some columns. (2, names)"""
 
     names: tuple[str, ...]
@@ -170,27 +170,14 @@ class WeightsAndNumbers:
         return self.weights.of_rows(batch), batch.numbers(self.name)
 
 
-@dataclass(frozen=True, eq=False)
-class CellPrints:
-    """Reads the fingerprints of a batch's cells."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> Fingerprints:
-        return cell_prints(batch, self.names)
-
-
 def _observed(table: Source, model: LinearRegression, weights: Weights) -> Observed:
     """The rows that have a target and a weight, or a sample if these are many."""
     target, names = str(model.target), tuple(model.needs(table.without(weights.column)))
     table, weight = sampled_rows(table, target, weights, CHOICE_ROWS) or _known_rows(table, target, weights)
     cells = np.concatenate([*engines.map(CellPrints(names), table.partitions(names))], axis=1)
     given = Parts.of(np.arange(len(weight)), weight, max(1.0, float(weight.sum()) / CHOICE_ROWS))
-    cells, one_class, no_texts = (
-        cells[:, given.rows],
-        np.zeros(len(given.rows), dtype=np.int32),
-        np.zeros(len(names), dtype=bool),
-    )
+    cells = cells[:, given.rows]
+    one_class, no_texts = np.zeros(len(given.rows), dtype=np.int32), np.zeros(len(names), dtype=bool)
     prints, expected = fingerprints(cells), _same_by_chance(cells[[name != target for name in names]], cells)
     found = Observations.of(given.weight, given.times, prints, one_class, cells, no_texts, expected=expected)
     times = np.bincount(given.rows[found.chosen], minlength=len(weight))
