@@ -14,7 +14,7 @@ import numpy as np
 from credo.asking.protocol import waterfall
 from credo.errors import DataError, suggest
 from credo.explorer.screens.saved import changed, in_file
-from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.screen import SLIDER_POINTS, Action, Answer, Asked, Subject, mapping_in, text_in
 from credo.explorer.screens.snippets import called
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
@@ -24,7 +24,6 @@ from credo.present.coloured_text import PALEST_SHARE, cut_weights
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
 
-SLIDER_POINTS = 41  # of a curve over a number
 SLIDER_VALUES = 40  # values of a category
 MOST_TAUGHT = 200  # corrected rows per page before saving
 DENSITY_CLASSES = 6  # with densities
