@@ -50,7 +50,7 @@ class BeliefScreen:
     def actions(self) -> Mapping[str, Action]:
         return {"move": self.move, "compare": self.compare, "needed": self.needed}
 
-    def _moved(self, asked: Asked) -> Belief:
+    def _asked_belief(self, asked: Asked) -> Belief:
         """The belief with the prior and the observations of a request."""
         belief, given = self.belief, mapping_in(asked, "prior")
         if given:
@@ -60,7 +60,7 @@ class BeliefScreen:
 
     def move(self, asked: Asked) -> Answer:
         """Prior, likelihood, posterior and predictive as charts, and the estimates."""
-        belief = self._moved(asked)
+        belief = self._asked_belief(asked)
         _, file = called(self.subject)
         rows = [[plain(cell) for cell in row] for row in summary_rows(belief)]
         return {
@@ -88,7 +88,7 @@ class BeliefScreen:
     def compare(self, asked: Asked) -> Answer:
         """Another belief with the same prior: the difference of a parameter, or of each value's probability, and P(this
         one's is greater)."""
-        a = self._moved(asked)
+        a = self._asked_belief(asked)
         prior = _full_prior(a)
         b = _updated(_under(prior, a), asked, "other")
         other = f"{_called_under(prior, a)}.update({asked.get('other')!r})"
@@ -103,7 +103,7 @@ class BeliefScreen:
     def needed(self, asked: Asked) -> Answer:
         """The number of further rows, like those so far, that would narrow the 95% interval to ± x (each of several);
         by default, to half its width."""
-        belief = self._moved(asked)
+        belief = self._asked_belief(asked)
         if belief.evidence is None or belief.n == 0:
             raise DataError("how much more data is needed depends on data, and there is none yet")
 

@@ -73,7 +73,7 @@ class RowScreen:
         places = [float(x) for x in shape.places]
         form = "bins" if shape.form in ("coarse", "binned") else shape.form
         density = {"form": form, "places": places, "heights": heights}
-        ends = {"range": [*self._ends(column["name"], shape)], "whole": self._whole(column["name"])}
+        ends = {"range": [*self._ends(column["name"], shape)], "whole": self._holds_whole_numbers(column["name"])}
         return column | ends | {"density": density}
 
     def _ends(self, name: str, shape: Shape) -> tuple[float, float]:
@@ -82,7 +82,7 @@ class RowScreen:
         known = self.model.features[name].values if shape.form in ("coarse", "binned") else ()
         return low, min(high, max(known, default=high))
 
-    def _whole(self, name: str) -> bool:
+    def _holds_whole_numbers(self, name: str) -> bool:
         """Whether all known numbers of a column are whole."""
         column = self.model.features[name]
         return column.kind == "number" and bool(column.values) and all(x == round(x) for x in column.values)
@@ -175,7 +175,7 @@ class RowScreen:
         found = grid(*self._ends(name, shape), SLIDER_POINTS)
         if shape.form == "date":
             return dates(found)
-        if shape.form == "count" or self._whole(name):
+        if shape.form == "count" or self._holds_whole_numbers(name):
             return [*map(int, np.unique(found.round()))]
         digits = 2 - np.floor(np.log10(np.diff(found)))  # of a grid: its smallest steps have two digits
         return [round(x, int(digits.max())) for x in found.tolist()]

@@ -104,7 +104,7 @@ class Components:
     ) -> list[Estimate]:
         """P(variables, event | findings) of each joint query: the product over components."""
         cut = self._cut(findings, {v for group in asked for v in (*group.variables, *group.event)})
-        check(self._known(cut, findings))
+        check(self._log_of_observed(cut, findings))
         split = [self._split(cut, findings, group) for group in asked]
         answered: dict[tuple[int, int], Estimate] = {}
         for i, part in enumerate(cut.parts):
@@ -126,7 +126,7 @@ class Components:
         """log P(evidence), or log Z without arrows: the sum over components."""
         cut = self._cut(findings, ())
         how = _unsampled(sampling.method)
-        value, error, effective, reliable = self._known(cut, findings), 0.0, np.inf, True
+        value, error, effective, reliable = self._log_of_observed(cut, findings), 0.0, np.inf, True
         for part in cut.parts if value > -np.inf else ():
             own = part.findings(self.potentials, findings)
             found = _total(part, own, sampling)
@@ -141,7 +141,7 @@ class Components:
         """The most probable joint state of all variables or some, its log-probability, and the method."""
         everything = range(len(self.potentials.card))
         cut = self._cut(findings, everything if asked is None else asked)
-        codes, value, how = findings.codes.copy(), self._known(cut, findings), EXACT
+        codes, value, how = findings.codes.copy(), self._log_of_observed(cut, findings), EXACT
         check(value)
         error, effective, estimated, reliable = 0.0, np.inf, False, True
         for part in cut.parts:
@@ -214,7 +214,7 @@ class Components:
                 waiting += held.scopes[f][:-1]
         return used
 
-    def _known(self, cut: Cut, findings: Findings) -> float:
+    def _log_of_observed(self, cut: Cut, findings: Findings) -> float:
         """The log of the factors over observed variables only."""
         held, found = self.potentials, self.potentials.log_scale
         with np.errstate(divide="ignore"):
