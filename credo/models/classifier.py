@@ -197,12 +197,8 @@ class Classifier(Labelled):
         tables of up to 20,000 rows), unless chance explains the repetition.
         """
         drawn = DrawnFolds.of(self, self._labelled(data, target), folds, weight, groups)
-        table, together, how, held_out_ratio = (
-            drawn.table,
-            drawn.together,
-            self._validation_name(drawn.how),
-            fold_ratio(folds),
-        )
+        table, together = drawn.table, drawn.together
+        how, held_out_ratio = self._validation_name(drawn.how), fold_ratio(folds)
         if table.sums_scores:
             job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, together)
             added = self._summed(FoldShares(job), partitions)
