@@ -121,7 +121,7 @@ class TableRows:
         return replace(self, held=tuple(found), sizes=tuple(sizes))
 
     @property
-    def _held(self) -> Sequence[Opened[FeatureRows]]:
+    def _held_partitions(self) -> Sequence[Opened[FeatureRows]]:
         """The encoded batches in their original partitions, whose results are added first."""
         rows = iter(self.held or ())
         return [Opened(tuple(islice(rows, size))) for size in self.sizes]
@@ -138,7 +138,7 @@ class TableRows:
         if self.fold is not None:
             job = InFold(job, self.fold, inside)
         if self.held is not None:
-            found = engines.reduce(job, self._held, total)
+            found = engines.reduce(job, self._held_partitions, total)
         else:
             found = engines.reduce(OfBatch(self.encode, job), self._partitions(), total)
         assert found is not None
@@ -147,7 +147,7 @@ class TableRows:
     def map(self, job: Callable[[FeatureRows], Result]) -> Iterator[Result]:
         """A job's results for each batch."""
         if self.held is not None:
-            return engines.map(job, self._held)
+            return engines.map(job, self._held_partitions)
         return engines.map(OfBatch(self.encode, job), self._partitions())
 
     def sums(self, coefficients: Array, derivatives: Derivatives = "gradient") -> LikelihoodSums:
