@@ -86,7 +86,7 @@ class _Reader(BaseEstimator):  # type: ignore[misc]
             return table
         return table.renamed(dict(zip(table.names, self._columns, strict=True)))
 
-    def _said(self, question: str, X: object) -> NDArray[Any]:
+    def _answered(self, question: str, X: object) -> NDArray[Any]:
         check_is_fitted(self)
         table = self._table(X)
         with quietly():  # unseen values are expected in every cross-validation
@@ -106,15 +106,15 @@ class _Classifier(ClassifierMixin, _Reader):  # type: ignore[misc]
 
     def predict(self, X: object) -> NDArray[Any]:
         """The most probable class of each row."""
-        return self._said("predict", X).astype(self.classes_.dtype, copy=False)
+        return self._answered("predict", X).astype(self.classes_.dtype, copy=False)
 
     def predict_proba(self, X: object) -> Array:
         """P(class | row). (rows, classes), in the order of classes_"""
-        return self._said("predict_proba", X)
+        return self._answered("predict_proba", X)
 
     def predict_log_proba(self, X: object) -> Array:
         """log P(class | row). (rows, classes), in the order of classes_"""
-        return self._said("predict_log_proba", X)
+        return self._answered("predict_log_proba", X)
 
     def _begun(self, X: object, y: object, weight: object) -> tuple[Any, Source, NDArray[Any], Array | None]:
         """A model fitted to these rows, and its table."""
@@ -350,8 +350,8 @@ class LinearRegressor(RegressorMixin, _Reader):  # type: ignore[misc]
     def predict(self, X: object, return_std: bool = False) -> Any:
         """The mean of each row's predictive distribution; and its standard deviation, if asked for."""
         if not return_std:
-            return self._said("predict", X)
-        found: Any = self._said("predictive", X)
+            return self._answered("predict", X)
+        found: Any = self._answered("predictive", X)
         return found.mean(), np.sqrt(found.variance())
 
 
@@ -403,15 +403,15 @@ class MixtureClusterer(DensityMixin, ClusterMixin, _Reader):  # type: ignore[mis
 
     def predict(self, X: object) -> NDArray[Any]:
         """The most probable cluster of each row."""
-        return self._said("predict", X)
+        return self._answered("predict", X)
 
     def predict_proba(self, X: object) -> Array:
         """P(cluster | row). (rows, clusters)"""
-        return self._said("responsibilities", X)
+        return self._answered("responsibilities", X)
 
     def score_samples(self, X: object) -> Array:
         """log p(row)"""
-        return self._said("log_prob", X)
+        return self._answered("log_prob", X)
 
     def score(self, X: object, y: object = None) -> float:  # noqa: ARG002 - scikit-learn's signature
         """The mean of log p(row)."""

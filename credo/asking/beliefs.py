@@ -54,19 +54,19 @@ class QuantityAdapter(ABC):
         (term,) = question.asked
         if question.kind != "P":
             question.only_names()
-        found = self._found(question, term.name)
+        found = self._quantity_asked(question, term.name)
         if question.kind == "E":
             return mean(found.law, term.name, found.columns)
         if question.kind == "argmax":
             return mode(found, question, term)
         if isinstance(term.test, Above):
-            return greater(found, self._found(question, term.test.other), question, term)
+            return greater(found, self._quantity_asked(question, term.test.other), question, term)
         return found.law if term.test is None else probability(found, question, term)
 
     def explain(self, question: Question) -> Any:
         raise question.error("a belief has nothing to explain: it is a prior and evidence", 0)
 
-    def _found(self, question: Question, name: Name) -> Quantity:
+    def _quantity_asked(self, question: Question, name: Name) -> Quantity:
         given = [*question.given]
         found = self.quantity(question, name, given)
         if given:

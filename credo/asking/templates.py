@@ -67,13 +67,13 @@ class MembersAdapter:
         ]
 
     def query(self, question: Question) -> Any:
-        return self._asked(question, NetworkAdapter.query)
+        return self._with_given_cells(question, NetworkAdapter.query)
 
     def explain(self, question: Question) -> Any:
-        return self._asked(question, NetworkAdapter.explain)
+        return self._with_given_cells(question, NetworkAdapter.explain)
 
     def event(self, question: Question) -> Any:
-        return self._asked(question, NetworkAdapter.event)
+        return self._with_given_cells(question, NetworkAdapter.event)
 
     def about_members(self, question: Question, members: MemberTerm) -> float:
         """P(any or all of the selected members | ...)."""
@@ -100,7 +100,7 @@ class MembersAdapter:
         weights = Values(states[variable]).weights(question, term)
         return [state for state, weight in zip(states[variable], weights, strict=True) if weight]
 
-    def _asked(self, question: Question, ask: Callable[[NetworkAdapter, Question], Any]) -> Any:
+    def _with_given_cells(self, question: Question, ask: Callable[[NetworkAdapter, Question], Any]) -> Any:
         """The answer to a question, in which the cells of the tables are given, too."""
         for term in question.terms:
             try:
@@ -121,7 +121,7 @@ def _word(value: object) -> PlacedWord:
 
 def _flat(question: Question) -> Question:
     """The question with entries as parts of plain names."""
-    asked, given = (tuple(map(_whole, each)) for each in (question.asked, question.given))
+    asked, given = (tuple(map(_with_whole_name, each)) for each in (question.asked, question.given))
     events, findings = (tuple(map(_flat_event, each)) for each in (question.events, question.given_events))
     return replace(question, asked=asked, given=given, events=events, given_events=findings)
 
@@ -129,12 +129,12 @@ def _flat(question: Question) -> Question:
 def _flat_event(event: Event) -> Event:
     match event:
         case Term():
-            return _whole(event)
+            return _with_whole_name(event)
         case Not(part):
             return Not(_flat_event(part))
         case _:
             return replace(event, parts=tuple(map(_flat_event, event.parts)))
 
 
-def _whole(term: Term) -> Term:
+def _with_whole_name(term: Term) -> Term:
     return replace(term, name=Name(replace(term.name.word, text=term.name.whole)))

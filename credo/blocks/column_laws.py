@@ -123,14 +123,14 @@ def _(likelihood: SphericalLikelihood) -> Mapping[str, Law]:
         sd = np.sqrt(likelihood._variance(likelihood.ball))
         laws = [Normal(mean[:, j], sd + 0 * mean[:, j]) for j in range(mean.shape[1])]  # type: ignore[misc]
     shifted = zip(likelihood.names, laws, likelihood.shift, strict=True)
-    return {name: NumberLaw(_moved(law, float(shift))) for name, law, shift in shifted}
+    return {name: NumberLaw(_shifted(law, float(shift))) for name, law, shift in shifted}
 
 
 def _of_column(scale: Array, j: int) -> Array:
     return scale[:, j] if scale.ndim == 2 else scale
 
 
-def _moved(law: StudentT | Normal, shift: float) -> Distribution:
+def _shifted(law: StudentT | Normal, shift: float) -> Distribution:
     if isinstance(law, Normal):
         return Normal(law.location + shift, law.sd)
     return StudentT(law.degrees, law.location + shift, law.scale)

@@ -172,9 +172,9 @@ class JointGaussians:
             yield slice(None), self.distances(rows.z, own)
             return
         if len(rows.whole):
-            yield rows.whole, self.distances(rows.z[rows.whole], _taken(own, rows.whole))
+            yield rows.whole, self.distances(rows.z[rows.whole], _members_at(own, rows.whole))
         for alike in rows.patterns:
-            yield alike, self._of_pattern(rows.filled[alike], rows.absent[alike[0]], _taken(own, alike))
+            yield alike, self._of_pattern(rows.filled[alike], rows.absent[alike[0]], _members_at(own, alike))
         if not len(rows.single):
             return
         missing, d = rows.missing[rows.single], rows.z.shape[1]
@@ -229,7 +229,7 @@ class JointGaussians:
         self, rows: IncompleteFeatures, chunk: Positions, some: NDArray[np.bool_], hidden: bool, own: Hard | None
     ) -> Distances:
         """The distances of rows with different missing features: `some` are the hidden or the known ones."""
-        z, own, d = rows.filled[chunk], _taken(own, chunk), (rows.z.shape[1] - rows.missing[chunk])[:, None]
+        z, own, d = rows.filled[chunk], _members_at(own, chunk), (rows.z.shape[1] - rows.missing[chunk])[:, None]
         if hidden:
             return self._hiding(self.flat(z), self._pulled(z, slice(None)), some, own)._replace(d=d)
         white, log_determinant = self._cut(self.scale, z[:, None] - self.belief.mean, some)
@@ -379,5 +379,5 @@ def _products(x: Array, own: Array) -> Array:
     return np.asarray(np.matmul(x, own[:, :, None])[:, :, 0])
 
 
-def _taken(own: Hard | None, rows: Positions) -> Hard | None:
+def _members_at(own: Hard | None, rows: Positions) -> Hard | None:
     return None if own is None else own.take(rows)

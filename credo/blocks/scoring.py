@@ -145,18 +145,18 @@ class TableScorer(Scorer):
         return np.asarray(self.counts.sum(0))
 
     @cached_property
-    def _known(self) -> NDArray[np.bool_]:
+    def _known_levels(self) -> NDArray[np.bool_]:
         return (self._pooled > 0) | self.declared
 
     @cached_property
     def _levels(self) -> Array:
         """The number of each column's values with evidence. (columns,)"""
         column = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        return np.bincount(column, self._known, len(self.sizes)).astype(np.float64)
+        return np.bincount(column, self._known_levels, len(self.sizes)).astype(np.float64)
 
     @cached_property
     def _tables(self) -> Tables:
-        known, settings = self._known.astype(np.float64), self.settings
+        known, settings = self._known_levels.astype(np.float64), self.settings
         if settings.m is None:
             return Tables(self.counts, known * settings.smoothing, self.sizes)
         even = np.repeat(1 / np.maximum(self._levels, 1), self.sizes)
@@ -168,7 +168,7 @@ class TableScorer(Scorer):
         """log θ, with zeros at the end for missing cells. (values + 1, classes)"""
         with np.errstate(divide="ignore"):
             logs = np.log(self._tables.shares(self._tables.concentration, self._levels))
-        rows = np.where(self._known, logs, 0.0)
+        rows = np.where(self._known_levels, logs, 0.0)
         return np.concatenate([rows.T, np.zeros((1, len(rows)))])
 
     def _flat(self, codes: Cells, places: Positions) -> Positions:
@@ -177,7 +177,7 @@ class TableScorer(Scorer):
         return np.where(chosen >= 0, chosen + self._tables.starts[places], self.counts.shape[1])
 
     def unseen(self, cells: Cells) -> NDArray[np.bool_]:
-        return ~np.append(self._known, True)[self._flat(cells, np.arange(len(self.names)))]
+        return ~np.append(self._known_levels, True)[self._flat(cells, np.arange(len(self.names)))]
 
     def each(self, cells: Cells, places: Positions) -> Array:
         return self._log_shares[self._flat(cells, places)].swapaxes(1, 2)

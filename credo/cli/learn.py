@@ -13,7 +13,7 @@ from credo.cli.options import as_kinds, grouped, read_as, top, weighted
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data, reads_data
 from credo.cli.sequences import learn_sequences, learns_sequences
-from credo.cli.single_models import SINGLE_MODELS, learn_single, remark_written, write_learned
+from credo.cli.single_models import SINGLE_MODELS, OutputFiles, learn_single, remark_written, write_learned
 
 if TYPE_CHECKING:
     from credo.models.classifier import Classifier
@@ -99,14 +99,10 @@ def learn(
       credo learn visits.csv --model hmm --sequence visitor --states 3
       credo learn tagged.tsv --model hmm --sequence id -t tag --kind word=word
     """
-    from credo.cli.arguments import check_no_model, column_asked_for
-    from credo.cli.output import check_outputs
-    from credo.models.regression.linear import LinearRegression
-    from credo.present.classifiers import curve_content, learned_content
-    from credo.present.regression import learned_regression_content
-    from credo.present.terminal import show
+    from credo.cli.arguments import check_no_model
 
     check_no_model("learn", data)
+    files = OutputFiles(output, report, plot)
     tables = {name: how.pop(name) for name in TABLE_OPTIONS}
     sequences = {name: how.pop(name) for name in SEQUENCE_OPTIONS}
     ctx = click.get_current_context()
@@ -124,42 +120,52 @@ def learn(
     if how["model"] in SINGLE_MODELS:
         refuse_options(given & {"curve"}, f"--model {how['model']} has no")
         how["kinds"], shown = as_kinds(how["kinds"]), top if "top" in given else None
-        return learn_single(data, target, top=shown, output=output, report=report, plot=plot, **how)
+        return learn_single(data, target, files, top=shown, **how)
+    return _learn_chosen(data, target, files, top, curve, **how)
+
+
+def _learn_chosen(data: str, target: str | None, files: OutputFiles, top: int, curve: bool, **how: Any) -> None:
+    """Choose among candidates: a classifier, or a regression where the target is a number."""
+    from credo.cli.arguments import column_asked_for
+    from credo.cli.output import check_outputs
+    from credo.models.regression.linear import LinearRegression
+    from credo.present.classifiers import curve_content, learned_content
+    from credo.present.regression import learned_regression_content
+    from credo.present.terminal import show
+
     target = column_asked_for(data, target, "--target", "which column holds the classes")
-    check_outputs(output, report, plot)
+    check_outputs(*files)
     with shown_progress("learning"):
         table = opened_data(data)
         model = learned(table, target, **how)
         if isinstance(model, LinearRegression):
-            refuse_options(given & {"curve"}, f"{target!r} is predicted by regression, which has no")
-            write_learned(model, output, report, plot)
+            refuse_options({"curve"} if curve else set(), f"{target!r} is predicted by regression, which has no")
+            write_learned(model, files)
             found = None
         else:
-            found = model.learning_curve(table, weight=how["weight"]) if curve or plot else None
-            _write_classifier(model, data, table, found, output, report, plot)
+            found = model.learning_curve(table, weight=how["weight"]) if curve or files.picture else None
+            _write_classifier(model, data, table, found, files)
     if isinstance(model, LinearRegression):
         show(learned_regression_content(model, data, top))
     else:
         show([*learned_content(model, data, top), *(curve_content(found) if found is not None else [])])
-    return remark_written(output, report, plot)
+    remark_written(files)
 
 
-def _write_classifier(
-    model: Classifier, data: str, table: object, curve: Any, output: str | None, report: str | None, plot: str | None
-) -> None:
+def _write_classifier(model: Classifier, data: str, table: object, curve: Any, files: OutputFiles) -> None:
     """Write the files, before printing, which a closed pipe may interrupt."""
     from credo.storage.files import save
 
-    if output:
-        save(model, output)
-    if report:
+    if files.model:
+        save(model, files.model)
+    if files.page:
         from credo.present.classifier_page import classifier_page
 
-        classifier_page(model, report, examples=table, curve=curve, file=data)
-    if plot:
+        classifier_page(model, files.page, examples=table, curve=curve, file=data)
+    if files.picture:
         from credo.present.plotting import save_figure
 
-        save_figure(curve.plot(), plot)
+        save_figure(curve.plot(), files.picture)
 
 
 def refuse_options(names: set[str], why: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from credo.cli.progress import shown_progress
 from credo.cli.reading import opened_data
@@ -16,18 +16,24 @@ SINGLE_MODELS = ("tree", "logistic")
 SCORING_FOLDS = 10
 
 
+class OutputFiles(NamedTuple):
+    """The files that were asked for: the model, its page and its picture."""
+
+    model: str | None
+    page: str | None
+    picture: str | None
+
+
 def learn_single(
     data: str,
     target: str | None,
+    files: OutputFiles,
     *,
     model: Any,
     weight: str | None,
     groups: str | None,
     kinds: dict[str, Any],
     top: int | None,
-    output: str | None,
-    report: str | None,
-    plot: str | None,
 ) -> None:
     """Fit, save and show the model, with its scores on held-out rows."""
     import credo
@@ -39,38 +45,36 @@ def learn_single(
     from credo.present.terminal import show
 
     target = column_asked_for(data, target, "--target", "which column holds the classes")
-    check_outputs(output, report, plot)
+    check_outputs(*files)
     with shown_progress("learning"):
         table = opened_data(data).held()
         learned = credo.learn(table, target, model=model, kinds=kinds or None, weight=weight, groups=groups)
-        write_learned(learned, output, None, plot)
+        write_learned(learned, files._replace(page=None))
         few = len(learned.classes) < 2 or learned.n < 2 * SCORING_FOLDS
         found = None if few else learned.cross_validate(table, SCORING_FOLDS, weight=weight, groups=groups)
         scores = [] if found is None else [GAP, *scores_content(found)]
-        write_learned(learned, None, report, None, scores)
+        write_learned(learned, OutputFiles(None, files.page, None), scores)
     show([*model_content(learned, top), *scores])
-    remark_written(output, report, plot)
+    remark_written(files)
 
 
-def write_learned(
-    model: Any, output: str | None, report: str | None, plot: str | None, more: Sequence[Content] = ()
-) -> None:
+def write_learned(model: Any, files: OutputFiles, more: Sequence[Content] = ()) -> None:
     """Write the requested files: the model, its page (with further contents at its end) and its picture. This comes
     before printing, which a closed pipe may interrupt."""
     from credo.storage.files import save
 
-    if output:
-        save(model, output)
-    if report:
+    if files.model:
+        save(model, files.model)
+    if files.page:
         from credo.present.model_page import model_page
 
-        model_page(model, report, more)
-    if plot:
+        model_page(model, files.page, more)
+    if files.picture:
         from credo.present.plotting import save_figure
 
-        save_figure(model.plot(), plot)
+        save_figure(model.plot(), files.picture)
 
 
-def remark_written(*paths: str | None) -> None:
-    for path in filter(None, paths):
+def remark_written(files: OutputFiles) -> None:
+    for path in filter(None, files):
         remark(f"wrote {path}")

@@ -102,13 +102,13 @@ class Evidence:
     def __getitem__(self, label: Label) -> Any:
         """The statistics of a part."""
         axes = next((each.parts[label].axes for each in self.waiting if label in each.parts), ())
-        return self._about(axes, label).parts[label].statistics
+        return self._only_columns(axes, label).parts[label].statistics
 
     def column(self, axis: Axis) -> Column:
         """The column of the schema."""
-        return self._about([axis]).schema[axis]
+        return self._only_columns([axis]).schema[axis]
 
-    def _about(self, axes: Collection[Axis | None], label: Label | None = None) -> Evidence:
+    def _only_columns(self, axes: Collection[Axis | None], label: Label | None = None) -> Evidence:
         """The schema of some columns, and a part over them; a lazy sum computes only these if they have few levels."""
         few = [
             Evidence(
@@ -252,7 +252,7 @@ class Evidence:
                 if axis is not None and axis in positions:
                     statistics = statistics.take(i, positions[axis])
             parts[label] = Part(part.axes, statistics)
-        return Evidence(self.schema.replaced(_taken(self.schema[axis], p) for axis, p in positions.items()), parts)
+        return Evidence(self.schema.replaced(_column_at(self.schema[axis], p) for axis, p in positions.items()), parts)
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ class ByLevel:
         return Evidence(own.schema, kept)
 
 
-def _taken(column: Column, positions: Positions) -> Column:
+def _column_at(column: Column, positions: Positions) -> Column:
     return replace(column, levels=column.levels.take(number_array(positions)))
 
 

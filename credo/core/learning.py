@@ -242,9 +242,8 @@ def _log_prob(model: Additive, batch: Batch, weights: Array) -> tuple[Array, Arr
     return model.log_prob(Source.of_batch(batch)), weights
 
 
-Score = Callable[
-    [Any, Batch, Array], tuple[NDArray[Any], ...]
-]  # a model's scores of a batch's rows, and further arrays
+# A model's scores of a batch's rows with these weights, and further arrays.
+Score = Callable[[Any, Batch, Array], tuple[NDArray[Any], ...]]
 
 
 def fold_scores(
@@ -265,19 +264,18 @@ def fold_job(
     together: FoldGroups | None = None,
 ) -> tuple[FoldScores, Iterable[Partition[Batch]], Evidence]:  # fmt: skip
     """The job and the partitions of the second pass of `fold_scores`, and the evidence of all rows."""
-    if table.once:
-        raise DataError("cross-validation reads the data twice, and an iterator can be read only once: give a table")
+    table.check_rereadable("cross-validation reads the data twice")
     folds = check_whole("folds", folds, 2, DataError)
     weights = Weights.of(weight)
     names, draw = tuple(learner.needs(table.without(weight))), FoldDraw(folds, seed, together)
-    plan, read = Folds(learner, names, draw, weights.of_a_row, score), draw.beside(names)
+    plan, read = Folds(learner, names, draw, weights.of_a_row), draw.beside(names)
     gathered = engines.reduce(plan, weights.partitions(table, read), plan.total)
     if gathered is None or gathered.rows < folds:
         raise DataError(f"{folds} folds need at least {folds} rows")
     parts = gathered.evidence
     others = [Evidence.total(parts[:k] + parts[k + 1 :]).ordered() for k in range(folds)]
     models = [learner.fitted_to(evidence, part) for evidence, part in zip(others, parts, strict=True)]
-    return FoldScores(plan, models), weights.partitions(table, read), Evidence.total(parts).ordered()
+    return FoldScores(plan, models, score), weights.partitions(table, read), Evidence.total(parts).ordered()
 
 
 @dataclass(frozen=True)
@@ -296,7 +294,6 @@ class Folds:
     names: tuple[str, ...]
     draw: FoldDraw
     weights: RowWeights
-    score: Score
 
     def split(self, batch: Batch) -> list[tuple[Positions, Batch, Array]]:
         drawn, weights, own = self.draw.of(batch), self.weights.of_rows(batch), batch.only(self.names)
@@ -318,12 +315,14 @@ class FoldScores:
 
     plan: Folds
     models: Sequence[Additive]  # for each fold, fitted to the others
+    score: Score
 
     def __call__(self, batch: Batch) -> list[NDArray[Any]]:
         split = self.plan.split(batch)
         filled = [(k, *part) for k, part in enumerate(split) if len(part[0])]
         filled = filled or [(0, *split[0])]  # an empty part gives the arrays' shapes
-        score = self.plan.score
-        parts = [(*score(self.models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled]
+        parts = [
+            (*self.score(self.models[k], part, weights), np.full(len(rows), k)) for k, rows, part, weights in filled
+        ]
         order = np.argsort(np.concatenate([rows for _, rows, _, _ in filled]))
         return [np.concatenate(each)[order] for each in zip(*parts, strict=True)]

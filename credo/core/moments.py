@@ -139,7 +139,7 @@ class CrossMoments(Statistics):
         if not close.any():
             return self
         about = np.where(close, self.mean, 0.0)
-        n, first, second = self._of_rows(_bordered(_away(cells[:, 1:], member.codes, about)), member).sums
+        n, first, second = self._of_rows(_bordered(_from_pivot(cells[:, 1:], member.codes, about)), member).sums
         return CrossMoments(n, *_uncentred(n[:, None], first, second, Exact.of(about), products=True))
 
     @classmethod
@@ -181,7 +181,7 @@ class CrossMoments(Statistics):
         squares = self.second[:, every, every]
         raw = (squares - self.first * (self.first / self.n[:, None])).value
         many = np.bincount(member.codes + 1, minlength=member.groups + 1)[1:] > LOSSLESS_ROWS
-        exact = (raw == 0) & _whole(squares) & _whole(self.first)  # equal numbers, without rounding
+        exact = (raw == 0) & _are_whole(squares) & _are_whole(self.first)  # equal numbers, without rounding
         return np.asarray((raw < CLOSE_SCATTER * squares.high) & many[:, None] & ~exact)
 
     @classmethod
@@ -235,7 +235,7 @@ class CrossMoments(Statistics):
         return bool((diagonal >= -PAIR_ROUNDING * np.einsum("...ii->...i", before.second.high)).all())
 
 
-def _whole(sums: Exact) -> NDArray[np.bool_]:
+def _are_whole(sums: Exact) -> NDArray[np.bool_]:
     """Whether sums are whole numbers, small enough for exact products."""
     small = (sums.low == 0) & (np.abs(sums.high) <= LARGEST_WHOLE)
     return np.asarray(small & (sums.high == np.rint(sums.high)))
@@ -263,7 +263,7 @@ def _bordered(x: Array) -> Array:
     return np.column_stack([np.ones(len(x)), x])
 
 
-def _away(x: Array, codes: Codes, pivot: Array) -> Array:
+def _from_pivot(x: Array, codes: Codes, pivot: Array) -> Array:
     """x - pivot of the row's group; a row without a group is unchanged."""
     return np.asarray(x - np.append(pivot, np.zeros((1, pivot.shape[1])), axis=0)[codes])
 

@@ -169,6 +169,11 @@ class Source:
             return found if found is None or rows is None else found.slice(0, rows)
         return first_of(partitions, rows)
 
+    def check_rereadable(self, reader: str) -> None:
+        """An error if the table can be read only once; `reader` says what reads it again."""
+        if self.once:
+            raise DataError(f"{reader}, and an iterator can be read only once: give a table")
+
     def repeatable(self) -> Source:
         """The table; loaded into memory if it can be read only once."""
         if not self.once:

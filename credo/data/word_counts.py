@@ -21,7 +21,7 @@ from credo.errors import DataError
 from credo.numerics.arrays import Codes, Integers
 
 if TYPE_CHECKING:
-    from credo._kernels.text.words import Text
+    from credo._kernels.text.word_arrays import Text
 
 Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
@@ -132,7 +132,7 @@ def counted_by_kernels(array: pa.Array, lowercase: bool, rules: Rules, table: Wo
 
 def _text(array: pa.Array, lowercase: bool) -> Text:
     """Documents in the kernels' form."""
-    from credo._kernels.text.words import mark_non_ascii
+    from credo._kernels.text.word_cutting import mark_non_ascii
 
     ascii_bytes, starts, ends = _buffers(array)
     utf8_bytes, not_ascii = ascii_bytes, np.zeros(len(array), np.bool_)
@@ -192,7 +192,8 @@ def empty_table(how: Tokeniser) -> tuple[WordTable, Rules]:
 
 def _with_room(table: WordTable, counted: CountsSoFar, rules: Rules) -> tuple[WordTable, CountsSoFar]:
     """Table and counts, enlarged for the words to come."""
-    from credo._kernels.text.words import BYTES_TO_COME, PLACE, WORDS_TO_COME, move_slots
+    from credo._kernels.text.word_keys import move_slots
+    from credo._kernels.text.words import BYTES_TO_COME, PLACE, WORDS_TO_COME
 
     place, words, length = counted.progress[[PLACE, WORDS_TO_COME, BYTES_TO_COME]].tolist()
     counted = counted._replace(words=_grown(counted.words, place + words), counts=_grown(counted.counts, place + words))

@@ -123,12 +123,12 @@ def _mapped(job: Callable[[Rows], Result], batches: Generator[tuple[int, Rows]])
         begun = [*islice(batches, 2)]
         every = chain(begun, batches)
         if len(begun) == 1 or count == 1:
-            yield from ((place, _alone(job, batch)) for place, batch in every)
+            yield from ((place, _in_own_context(job, batch)) for place, batch in every)
         else:
             yield from _in_threads(job, every, count)
 
 
-def _alone(job: Callable[[Rows], Result], batch: Rows) -> Result:
+def _in_own_context(job: Callable[[Rows], Result], batch: Rows) -> Result:
     """The job in a context of its own, as in a thread: without the caller's settings and progress."""
     with one_blas_thread():
         result = Context().run(job, batch)

@@ -99,12 +99,12 @@ def estimate(
     if isinstance(prior, Family) and prior.reads in ("numbers", "counts"):
         if prior.width is not None and len(names) != prior.width:
             raise DataError(f"the prior is about {counted(prior.width, 'column')}, but {len(names)} are named")
-        return _believer(names, by, prior, "given", success).update(table, weight=weight)
+        return _prior_belief(names, by, prior, "given", success).update(table, weight=weight)
     chosen = priors.families(table, names, prior, kinds, success)
     rule: Rule = "given" if isinstance(prior, Family) else prior or "default"
-    each = {name: _believer((name,), by, chosen[name], rule, success) for name in names}
+    each = {name: _prior_belief((name,), by, chosen[name], rule, success) for name in names}
     if len(each) > 1:
-        return _together(each, by, table, weight)
+        return _columns_in_one_pass(each, by, table, weight)
     found = each[names[0]].update(table, weight=weight)
     if success is not None and isinstance(found.family, BetaBernoulli) and not found.statistics.n.value[..., 1].any():
         raise DataError(f"column {names[0]!r} has no value {success!r}: nothing would count as a success")
@@ -124,7 +124,10 @@ def _checked_names(table: Source, column: object, by: object, weight: Weight) ->
     return names
 
 
-def _believer(names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object) -> Belief | Beliefs:
+def _prior_belief(
+    names: tuple[str, ...], by: str | None, family: Family, rule: Rule, success: object
+) -> Belief | Beliefs:
+    """What is believed of these columns before any observation."""
     if by is not None:
         return Beliefs(names, by, family, rule, success=success)
     if rule == "empirical":
@@ -148,7 +151,7 @@ class SeveralColumns:
         return Evidence(Schema(tuple(column for evidence in found for column in evidence.schema)), parts)
 
 
-def _together(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
+def _columns_in_one_pass(each: Mapping[str, Any], by: str | None, table: Source, weight: Weight) -> dict[str, Any]:
     """Several columns' beliefs from one pass."""
     if by is None:
         readings = [replace(one.reading(table.names), column=name) for name, one in each.items()]

@@ -116,11 +116,11 @@ class LinearGaussian(Family):
         return np.asarray(np.where(proper, gammaln(shape) - shape * np.log(self.scale), 0.0))
 
     def marginals(self) -> tuple[Distribution, ...]:
-        inverse = np.diagonal(np.linalg.inv(self._known()), axis1=-2, axis2=-1)
+        inverse = np.diagonal(np.linalg.inv(self._known_precision()), axis1=-2, axis2=-1)
         spread = np.sqrt((self.scale / self.shape)[..., None] * inverse)
         return StudentT(2 * self.shape[..., None], self.location, spread), InverseGamma(self.shape, self.scale)
 
-    def _known(self) -> Array:
+    def _known_precision(self) -> Array:
         """The precision, if the number of weights is known."""
         if self.precision.ndim < 2 or not self.location.ndim:
             raise PriorError("LinearGaussian doesn't know its features yet: update it first")
@@ -163,7 +163,7 @@ class LinearGaussian(Family):
             raise DataError("the predictive of a regression depends on the features: give them, as in predictive([4])")
         given = np.asarray(features, dtype=np.float64)
         z = _with_intercept(np.atleast_2d(given))
-        inverse = np.linalg.inv(self._known())
+        inverse = np.linalg.inv(self._known_precision())
         if z.shape[1] != inverse.shape[-1]:
             raise DataError(f"the line has {inverse.shape[-1] - 1} features, but a row has {z.shape[1] - 1}")
         expected, spread = z @ self.location.T, 1 + _leverage(z, np.asarray(inverse))
@@ -189,7 +189,7 @@ class LinearGaussian(Family):
     def sample(self, size: int, seed: Seed = None) -> Line:
         rng = np.random.default_rng(seed)
         variance = InverseGamma(self.shape, self.scale).sample(size, rng)
-        root = np.linalg.cholesky(np.linalg.inv(self._known()))
+        root = np.linalg.cholesky(np.linalg.inv(self._known_precision()))
         noise = root @ rng.standard_normal((size, *self.location.shape, 1))
         return Line(self.location + np.sqrt(variance)[..., None] * noise[..., 0], variance)
 

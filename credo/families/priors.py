@@ -40,10 +40,10 @@ def families(
     profiles = profile(table, unsure, every=unsure if success is not None else ()) if unsure else {}
     if success is None:
         tell_of_words({name: found for name, found in profiles.items() if name not in asked})
-    return {name: _fitting(name, asked.get(name), profiles.get(name), success) for name in names}
+    return {name: _family_of_column(name, asked.get(name), profiles.get(name), success) for name in names}
 
 
-def _fitting(name: str, asked: Kind | None, found: Profile | None, success: object) -> Family:
+def _family_of_column(name: str, asked: Kind | None, found: Profile | None, success: object) -> Family:
     kind = asked or (found.kind if found else "number")
     if success is not None and found:  # whatever the column's kind
         values = [str(value) for value in found.values.to_pylist()]

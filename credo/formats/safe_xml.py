@@ -86,16 +86,16 @@ class Markup:
             raise self.fault((error.lineno, error.offset), f"this isn't XML: {reason}") from None
 
     @property
-    def _here(self) -> Place:
+    def _position(self) -> Place:
         return self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self._open) >= DEEPEST_ELEMENT:
-            raise self.fault(self._here, f"elements are nested more than {DEEPEST_ELEMENT} deep")
-        element = Element(tag, attributes, self._here)
+            raise self.fault(self._position, f"elements are nested more than {DEEPEST_ELEMENT} deep")
+        element = Element(tag, attributes, self._position)
         if not self._open:
             if tag != self._top:
-                raise self.fault(self._here, f"expected <{self._top}> at the top, but found <{cut(tag)}>")
+                raise self.fault(self._position, f"expected <{self._top}> at the top, but found <{cut(tag)}>")
             self.root = element
             self._open.append(element)
             return
@@ -115,8 +115,8 @@ class Markup:
             element.pieces.append(text)
 
     def _refuse_entity(self, name: str, *_: object) -> None:
-        raise self.fault(self._here, f"the entity {cut(name)!r}: files that define entities aren't read")
+        raise self.fault(self._position, f"the entity {cut(name)!r}: files that define entities aren't read")
 
     def _check_default(self, element: str, _name: str, _kind: str, default: str | None, _required: int) -> None:
         if default is not None and len(default) > LONGEST_DEFAULT:
-            raise self.fault(self._here, f"the default of an attribute of {cut(element)!r} is too long")
+            raise self.fault(self._position, f"the default of an attribute of {cut(element)!r} is too long")

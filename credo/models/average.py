@@ -101,13 +101,13 @@ class ModelAverage(ClassPredictor):
 
     def update(self, data: object, *, target: object = None, weight: Weight = None) -> ModelAverage:
         """Every model learns from more rows. Weights by evidence move with it; stacked ones stay."""
-        return self._each("update", data, target, weight)
+        return self._with_each("update", data, target, weight)
 
     def forget(self, data: object, *, target: object = None, weight: Weight = None) -> ModelAverage:
         """Every model unlearns rows. Weights by evidence follow exactly; stacked ones stay."""
-        return self._each("forget", data, target, weight)
+        return self._with_each("forget", data, target, weight)
 
-    def _each(self, verb: str, data: object, target: object, weight: Weight) -> ModelAverage:
+    def _with_each(self, verb: str, data: object, target: object, weight: Weight) -> ModelAverage:
         table = self._labelled(data, target)
         for model in self.models:
             if not hasattr(model, verb):

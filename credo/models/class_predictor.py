@@ -86,11 +86,8 @@ class ClassPredictor(ClassReader, ABC):
     def _scores_left_out(self, data: object, target: object, weight: Weight) -> Scores:
         """The scores of `_left_out` for each learned row."""
         table = self._labelled(data, target)
-        if table.once:
-            raise DataError(
-                "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
-            )
-        weights, how = Weights.of(weight), self._held("leave-one-out")
+        table.check_rereadable("leave-one-out reads the data once more")
+        weights, how = Weights.of(weight), self._validation_name("leave-one-out")
         partitions = weights.partitions(table, self.needs(table.without(weight)))
         job = LeftOut(self, weights.of_a_row)
         if table.sums_scores:
@@ -122,7 +119,7 @@ class ClassPredictor(ClassReader, ABC):
         """Leave-one-out log P(class | row) of the batch's labelled rows, and their classes."""
         raise NotImplementedError
 
-    def _held(self, how: str) -> str:
+    def _validation_name(self, how: str) -> str:
         """The description of leave-one-out scores."""
         return how
 

@@ -144,8 +144,6 @@ class ClassReader(Surface, ABC):
 
     # The class prior
 
-    # Class shares
-
     def with_class_prior(self, class_prior: Shares) -> Self:
         """The same model under another class prior, by Bayes' rule.
 

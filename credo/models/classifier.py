@@ -52,7 +52,7 @@ class RowsLeftOut:
 
     def log_shares(self, log_joint: Array) -> Array:
         """log P(class | row), in place; NaN at the class of a row that is alone in it."""
-        if (row := _to_shares_but(log_joint, self.alone, self.own.codes)) >= 0:
+        if (row := _to_known_log_shares(log_joint, self.alone, self.own.codes)) >= 0:
             raise EvidenceError(IMPOSSIBLE_WITHOUT.format(self.batch.number(row), "itself"))
         return log_joint
 
@@ -167,7 +167,7 @@ class Classifier(Labelled):
         batch, own = self.members(batch, weights)
         log_prior, alone = self.log_prior_left_out(own), self._alone(own)
         if len(alone):
-            log_prior = _impossible(log_prior.copy(), alone, own.codes)
+            log_prior = _rule_out_classes(log_prior.copy(), alone, own.codes)
         return RowsLeftOut(batch.filled(self.views), own, alone, log_prior)
 
     def plot(self, columns: Sequence[str] | None = None) -> Figure:
@@ -197,7 +197,8 @@ class Classifier(Labelled):
         tables of up to 20,000 rows), unless chance explains the repetition.
         """
         drawn = DrawnFolds.of(self, self._labelled(data, target), folds, weight, groups)
-        table, together, how, held_out_ratio = drawn.table, drawn.together, self._held(drawn.how), fold_ratio(folds)
+        table, together = drawn.table, drawn.together
+        how, held_out_ratio = self._validation_name(drawn.how), fold_ratio(folds)
         if table.sums_scores:
             job, partitions, _ = fold_job(self, table, folds, weight, seed, _scored, together)
             added = self._summed(FoldShares(job), partitions)
@@ -333,19 +334,19 @@ def _shares_of_fold(log_joint: Array, codes: Codes, weights: Array, first: int) 
     kept = (codes >= 0) & (weights > 0)
     log_shares, own = log_joint[kept], codes[kept]
     unknown = np.flatnonzero(np.isnan(log_shares[np.arange(len(own)), own]))
-    _impossible(log_shares, unknown, own)
-    if (row := _to_shares_but(log_shares, unknown, own)) >= 0:
+    _rule_out_classes(log_shares, unknown, own)
+    if (row := _to_known_log_shares(log_shares, unknown, own)) >= 0:
         raise EvidenceError(IMPOSSIBLE_WITHOUT.format(int(np.flatnonzero(kept)[row]) + first, "its fold"))
     return log_shares, own, weights[kept]
 
 
-def _impossible(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
+def _rule_out_classes(logs: Array, rows: NDArray[np.intp], codes: Codes) -> Array:
     """Set the probability of classes unknown to the model to 0, in place."""
     logs[rows, codes[rows]] = -np.inf
     return logs
 
 
-def _to_shares_but(log_joint: Array, unknown: NDArray[np.intp], codes: Codes) -> int:
+def _to_known_log_shares(log_joint: Array, unknown: NDArray[np.intp], codes: Codes) -> int:
     """As `to_log_shares`, but with NaN at the class of a row whose class is unknown to the model.
 
     Such a row may be impossible under every known class.

@@ -57,7 +57,7 @@ class Conditional:
     def summarise(self, batch: Batch, member: Membership, levels: object) -> Evidence:
         """The evidence in a batch, under any membership; `levels` (an Arrow array) are the groups' names."""
         batch = batch.filled(self.names)
-        return self._beside(
+        return self._with_row_counts(
             [each.summarise(batch, member, self.groups) for each in counting(self.blocks)],
             Counts.of_rows(member),
             levels,
@@ -68,7 +68,7 @@ class Conditional:
         starts from. Where columns covary, missing cells are expected as well (see Completes), which `summarise` leaves
         to the M-step."""
         batch, member = batch.filled(self.names), member if isinstance(member, Soft) else member.soft()
-        return self._beside(self._expected(batch, member, {}), Counts.of_rows(member), levels)
+        return self._with_row_counts(self._expected(batch, member, {}), Counts.of_rows(member), levels)
 
     def _expected(self, batch: Batch, member: Soft, done: Mapping[Block, Evidence]) -> list[Evidence]:
         """The expected statistics of each block, except those already known."""
@@ -100,7 +100,7 @@ class Conditional:
                     counts = CountsJointValues.needed(self.blocks[at])
                     done[self.blocks[at]] = counts.of_joint_values(rows, lookup.n, self.groups)
                 every = [*done.values()] if logs is None else self._expected(rows, Soft(logs), done)
-                return self._beside(every, Counts(Exact.of(n[:, None])), levels), log_prob
+                return self._with_row_counts(every, Counts(Exact.of(n[:, None])), levels), log_prob
         logs = self._added([self.likelihoods[i] for i in (at, last) if i is not None], rows, logs)
         member, log_prob = Soft.responsibilities(logs + log_shares, weight)
         return self.expected(batch, member, levels), log_prob
@@ -126,7 +126,7 @@ class Conditional:
         """The block whose kernel fuses the E-step into one pass, if there is one; it comes last."""
         return next((i for i, block in enumerate(self.blocks) if ExpectsHidden.of(block) is not None), None)
 
-    def _beside(self, found: Sequence[Evidence], rows: Counts, levels: object) -> Evidence:
+    def _with_row_counts(self, found: Sequence[Evidence], rows: Counts, levels: object) -> Evidence:
         """The evidence with the groups' row counts."""
         parts = {ROWS: Part((self.groups,), rows)}
         for evidence in found:

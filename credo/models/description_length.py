@@ -69,7 +69,7 @@ def classifier_evidence(model: Classifier) -> float:
     if plain.class_prior is not None:
         found = float(n @ plain._given_prior)
     else:
-        smoothing = plain.settings.smoothing if plain.class_smoothing is None else plain.class_smoothing
+        smoothing = plain._share_smoothing
         if not smoothing:
             raise EvidenceError("without smoothing P(class) has no prior, and so no evidence")
         found = float(np.sum(dirichlet.log_evidence(n[None], np.full((1, len(n)), float(smoothing)))))

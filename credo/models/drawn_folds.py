@@ -53,10 +53,8 @@ class DrawnFolds:
         folds = check_whole("folds", folds, 2, DataError)
         table, name = with_groups(table, groups)
         check_groups(name, target, weight)
-        if name is not None and table.once:
-            raise DataError(
-                "cross-validation reads the data twice, and an iterator can be read only once: give a table"
-            )
+        if name is not None:
+            table.check_rereadable("cross-validation reads the data twice")
         return cls(table, folds, target, grouped_by(table, name, folds), name)
 
     @classmethod

@@ -44,7 +44,7 @@ class Labelled(ClassEvidence):
     )  # fmt: skip
     chooses_forms: ClassVar[bool] = False  # whether tuning may read number columns in other forms
     tuning: Tuning | None = None  # the tuning, chosen on held-out rows; None if untuned
-    report: Report | Any = None  # the report of credo.learn, if any
+    report: Report | Any = None  # of credo.learn; Any rather than None, so that its users need no check
 
     if TYPE_CHECKING:  # fields of the dataclasses, or properties
 
@@ -190,9 +190,9 @@ class Labelled(ClassEvidence):
         """log P(class), given the weight of each class's rows. (..., classes)"""
         if self.class_prior is not None:
             return np.broadcast_to(self._given_prior, n.shape)
-        a = self.settings.smoothing if self.class_smoothing is None else self.class_smoothing
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(dirichlet.shares(n, dirichlet.offset(a, self.settings.estimate))))
+            offset = dirichlet.offset(self._share_smoothing, self.settings.estimate)
+            return np.asarray(np.log(dirichlet.shares(n, offset)))
 
     @property
     def _log_prior(self) -> Array:

@@ -43,7 +43,7 @@ class DirectedGraph:
 
     def d_separated(self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
         """Whether a and b are independent given others, in every network with these arrows."""
-        left, right, known = self._apart(a, b, given)
+        left, right, known = self._checked_sets(a, b, given)
         return not graph.connected(left, known, self.parents) & right
 
     def minimal_separator(
@@ -57,7 +57,7 @@ class DirectedGraph:
         separates them, as where an arrow joins them."""
         from credo.networks.smallest_separator import smallest_separator
 
-        left, right, known = self._apart(a, b, given)
+        left, right, known = self._checked_sets(a, b, given)
         allowed = {*self.parents} if among is None else self._names(among)
         return smallest_separator(left, right, known, allowed, self.parents)
 
@@ -129,7 +129,7 @@ class DirectedGraph:
     def _names(self, given: str | Iterable[str]) -> set[str]:
         return {self._known(name) for name in graph.one_or_several(given)}
 
-    def _apart(
+    def _checked_sets(
         self, a: str | Iterable[str], b: str | Iterable[str], given: str | Iterable[str]
     ) -> tuple[set[str], set[str], set[str]]:
         left, right, known = (self._names(each) for each in (a, b, given))

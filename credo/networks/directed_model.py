@@ -62,7 +62,7 @@ class DirectedModel(DirectedGraph, GraphicalModel):
         given = Specification.of(arrows, tables, states)
         ties = checked_ties(tied or {}, given.parents, given.states, given.forms)
         self._set(given.parents, {}, given.states, ties, None, None, (), given.forms)
-        self.__dict__["_form_nodes"] = given.nodes
+        object.__setattr__(self, "_form_nodes", given.nodes)
         if prior is not None:
             self._learn(prior, None)
         if given.given:

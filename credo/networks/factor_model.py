@@ -13,7 +13,7 @@ from credo.core.records import Surface
 from credo.errors import SizeError
 from credo.networks.factor import Factor
 from credo.networks.fixed import FixedRecord
-from credo.networks.inference.sizes import Method
+from credo.networks.inference.sizes import Method, Sampling
 from credo.networks.inference.tree_structures import TreeStructures
 from credo.networks.tables import States
 
@@ -163,21 +163,19 @@ class FactorModel(FixedRecord, Surface):
         findings: Findings,
         asked: Sequence[tuple[Sequence[int], Mapping[int, Flags]]],
         given: Given,
-        method: str,
-        samples: int,
-        seed: int,
+        sampling: Sampling,
     ) -> list[Estimate]:
         from credo.networks.inference.approximate import estimates
         from credo.networks.inference.estimate import JointQuery
 
         groups = [JointQuery(variables, event) for variables, event in asked]
-        if method in WHOLE_NETWORK_METHODS:
-            return estimates(self.potentials, findings, groups, method, samples, seed)
-        return self.components.estimates(findings, groups, method, samples, seed, partial(self._check, given=given))
+        if sampling.method in WHOLE_NETWORK_METHODS:
+            return estimates(self.potentials, findings, groups, sampling)
+        return self.components.estimates(findings, groups, sampling, partial(self._check, given=given))
 
-    def _log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
+    def _log_total(self, findings: Findings, sampling: Sampling) -> Total:
         from credo.networks.inference.approximate import log_total
 
-        if method in WHOLE_NETWORK_METHODS:
-            return log_total(self.potentials, findings, method, samples, seed)
-        return self.components.log_total(findings, method, samples, seed)
+        if sampling.method in WHOLE_NETWORK_METHODS:
+            return log_total(self.potentials, findings, sampling)
+        return self.components.log_total(findings, sampling)

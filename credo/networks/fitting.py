@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from credo.networks.templates.dynamic_network import DynamicNetwork
     from credo.networks.templates.plate_network import PlateNetwork
 
-Method = Literal["em", "gradient", "lbfgs"]
+FittingMethod = Literal["em", "gradient", "lbfgs"]
 STEPS_FROM_EACH_START = 20  # before the best starts are run to convergence
 SAME_OPTIMUM = 1e-7  # relative difference of objectives within which two optima are the same; the first is taken
 
@@ -38,7 +38,7 @@ SAME_OPTIMUM = 1e-7  # relative difference of objectives within which two optima
 class FittingOptions(TypedDict, total=False):
     """What `fit` and `update` take, as keyword arguments."""
 
-    method: Method
+    method: FittingMethod
     starts: int
     steps: int
     tolerance: float
@@ -49,15 +49,17 @@ class FittingOptions(TypedDict, total=False):
 class FittingSettings:
     """How tables are fitted to incomplete rows."""
 
-    method: Method = "em"
+    method: FittingMethod = "em"
     starts: int = 10  # where variables are hidden
     steps: int = 1000
     tolerance: float = 1e-10
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            raise NetworkError(f"there is no method {self.method!r:.60}; {suggest(self.method, get_args(Method))}")
+        if self.method not in get_args(FittingMethod):
+            raise NetworkError(
+                f"there is no method {self.method!r:.60}; {suggest(self.method, get_args(FittingMethod))}"
+            )
         for name in ("starts", "steps"):
             check_whole(name, getattr(self, name), 1)
         tolerance: Any = self.tolerance
@@ -75,7 +77,7 @@ class FittingSettings:
 
     @property
     def climb(self) -> Callable[..., Fitted[TableEM]]:
-        climbs: dict[Method, Callable[..., Fitted[TableEM]]] = {
+        climbs: dict[FittingMethod, Callable[..., Fitted[TableEM]]] = {
             "em": accelerated_em,
             "gradient": gradient_ascent,
             "lbfgs": lbfgs,

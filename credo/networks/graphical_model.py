@@ -21,7 +21,7 @@ from credo.networks.answers import (
 )
 from credo.networks.factor_model import FactorModel
 from credo.networks.graph import one_or_several
-from credo.networks.inference.sizes import EXACT, ROW_SAMPLES, SAMPLES, Method, exact_only, is_exact
+from credo.networks.inference.sizes import EXACT, ROW_SAMPLES, SAMPLES, Method, Sampling, exact_only, is_exact
 from credo.networks.row_queries import known_columns, queried_rows
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class GraphicalModel(FactorModel):
             return dict(zip(keys, (p * table if happens else table).reshape(-1).tolist(), strict=True))
 
         def in_parts() -> Posterior:
-            (found,) = self._estimates(findings, [(numbers, happens)], given, method, samples, seed)
+            (found,) = self._estimates(findings, [(numbers, happens)], given, Sampling(method, samples, seed))
             return as_posterior(keys, found)
 
         return exact_or_estimated(method, exact, in_parts)
@@ -111,7 +111,7 @@ class GraphicalModel(FactorModel):
 
         def in_parts() -> Mapping[str, Posterior]:
             each: list[tuple[list[int], dict[int, Flags]]] = [([v], {}) for v in range(len(self.states))]
-            found = self._estimates(findings, each, given, method, samples, seed)
+            found = self._estimates(findings, each, given, Sampling(method, samples, seed))
             return {name: as_posterior([*self.states[name]], one) for name, one in zip(self.states, found, strict=True)}
 
         return exact_or_estimated(method, exact, in_parts)
@@ -129,7 +129,7 @@ class GraphicalModel(FactorModel):
         findings = self._findings(given)
 
         def in_parts() -> float:
-            (found,) = self._estimates(findings, [([], happens)], given, method, samples, seed)
+            (found,) = self._estimates(findings, [([], happens)], given, Sampling(method, samples, seed))
             return as_number(found)
 
         return exact_or_estimated(method, lambda: self._chance(happens, findings, given), in_parts)
@@ -149,7 +149,7 @@ class GraphicalModel(FactorModel):
             return self.exact.log_total(findings.codes, findings.weights) + findings.log_scale
 
         def in_parts() -> float:
-            return as_log_total(self._log_total(findings, method, samples, seed), findings)
+            return as_log_total(self._log_total(findings, Sampling(method, samples, seed)), findings)
 
         return exact_or_estimated(method, exact, in_parts)
 
@@ -201,7 +201,8 @@ class GraphicalModel(FactorModel):
             return codes, log_joint
 
         def in_parts() -> tuple[Integers, float | Total, str]:
-            return self.components.best(findings, asked, method, samples, seed, partial(self._check, given=given))
+            sampling = Sampling(method, samples, seed)
+            return self.components.best(findings, asked, sampling, partial(self._check, given=given))
 
         names = self.states if variables is None else variables
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
 
-FITTING_METHODS = "EM or by gradient ascent"
+HOW_FITTED = "EM or by gradient ascent"
 NUMERIC_KINDS = ("number", "count", "date")  # kinds of columns that hold numbers
 LEAST_LOG_RATIO = -600.0  # smallest log-ratio of entries in a row that a step of L-BFGS may lead to, unless one is 0
 MOST_INTEGER_STATES = 256  # distinct integers of a column that may be states
@@ -47,7 +47,7 @@ class TableLearner(NetworkLearner["Network"]):
     """A network that learns by adding evidence: the counts of each node's table."""
 
     INCOMPLETE: ClassVar[str] = "tables are counted from complete rows"
-    BY_EM: ClassVar[str] = f"the tables were fitted by {FITTING_METHODS}, from expected counts"
+    BY_EM: ClassVar[str] = f"the tables were fitted by {HOW_FITTED}, from expected counts"
 
     @classmethod
     def of(cls, network: Network) -> TableLearner:

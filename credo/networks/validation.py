@@ -16,12 +16,12 @@ from credo.core.learning import RowWeights, Weights, cross_validate
 from credo.core.summed_scores import summed_scores
 from credo.core.validation import SummedValidation, Validation, summed_validation
 from credo.data import Batch, Source, source
-from credo.data.fingerprints import Fingerprints, cell_prints, fingerprints
+from credo.data.fingerprints import all_cell_prints, fingerprints
 from credo.errors import DataError, EvidenceError, check_whole
 from credo.models.repeated_rows import MOST_ROWS_SEARCHED, Repeats
 from credo.networks.inference.rows import ScoreRows
 from credo.networks.inference.sizes import ROW_SAMPLES
-from credo.networks.learning import FITTING_METHODS, WEIGHT_TOLERANCE, TableLearner
+from credo.networks.learning import HOW_FITTED, WEIGHT_TOLERANCE, TableLearner
 from credo.networks.row_queries import known_columns, queried_rows
 from credo.networks.table_priors import dirichlet_of
 from credo.notices import quietly
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from credo.networks.incomplete_rows import ObservedRows
     from credo.networks.network import Network
     from credo.networks.nodes.node import Node
-
-SECOND_PASS = "reads the data once more, and an iterator can be read only once: give a table"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +84,11 @@ def leave_one_out(network: Network, data: object, weight: Weight) -> Validation:
         raise EvidenceError("there is no row to leave out: no rows were learned yet")
     if network.history:
         raise EvidenceError(
-            f"the tables were fitted by {FITTING_METHODS}: leaving out a row needs a refit: use cross_validate"
+            f"the tables were fitted by {HOW_FITTED}: leaving out a row needs a refit: use cross_validate"
         )
     for name in (name for name in network.forms if not network.nodes[name].has_rows):
         raise EvidenceError(f"{name!r} has no table: leaving out a row needs a refit: use cross_validate")
-    if table.once:
-        raise DataError(f"leave-one-out {SECOND_PASS}")
+    table.check_rereadable("leave-one-out reads the data once more")
     partitions = weights.partitions(table, learner.needs(table.without(weight)))
     job = LeaveOutOfTables(learner, weights.of_a_row)
     if table.sums_scores:
@@ -110,8 +107,7 @@ def cross_validated(
 
     learner, table, folds = TableLearner.of(network), source(data), check_whole("folds", folds, 2, DataError)
     seed = FittingSettings.of(how).seed
-    if table.once:
-        raise DataError(f"cross-validation {SECOND_PASS}")
+    table.check_rereadable("cross-validation reads the data once more")
     states = hidden_states(network, hidden, table.without(weight).names)
     found = observed(network, table, weight, states)
     names = [name for name in network.variables if name in table.without(weight).names]
@@ -122,21 +118,11 @@ def cross_validated(
     return _refitted(bare, table, folds, weight, states, how, copied)
 
 
-@dataclass(frozen=True)
-class CellFingerprints:
-    """The job of one batch: fingerprints of its cells. (columns, rows)"""
-
-    names: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> Fingerprints:
-        return cell_prints(batch, self.names)
-
-
 def _duplicated_rows(network: Network, table: Source, names: Sequence[str], found: ObservedRows) -> FoldGroups | None:
     """Rows with more duplicates than the network expects; None if there are too many rows to check."""
     if table.rows is None or not 0 < table.rows <= MOST_ROWS_SEARCHED or not names:
         return None
-    cells = np.concatenate([*engines.map(CellFingerprints(tuple(names)), table.partitions(names))], axis=-1)
+    cells = all_cell_prints(table, names)
     prints, one_class = fingerprints(cells), np.zeros(cells.shape[1], dtype=np.int32)
     if len(np.unique(prints)) == len(prints):
         return None

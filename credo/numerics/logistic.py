@@ -19,8 +19,8 @@ from credo.numerics.exact import Array
 PROJECTED_STEPS = 100  # Newton steps, at most
 TIGHT_TOLERANCE, MEDIUM_TOLERANCE, LOOSE_TOLERANCE = 1e-7, 1e-5, 1e-4  # gains, relative to the log-posterior
 JOINT_COEFFICIENTS = 8  # up to this many coefficients, several fits of the same rows are solved at once
-MOST_LOGITS = 2**18  # rows x classes x fits that are computed together
-MOST_FEATURES = 2**20  # rows x classes x coefficients x regressions that are computed together
+LOGITS_AT_ONCE = 2**18  # rows x classes x fits computed together
+FEATURE_CELLS_AT_ONCE = 2**20  # rows x classes x coefficients x regressions computed together
 SHORTEST_STEP = 1e-6  # of a Newton step: a shorter one ends the line search
 
 
@@ -99,7 +99,7 @@ class LogisticPosterior:
         starts = np.repeat(self._mean, len(weights) // len(self._mean), axis=0) if start is None else start
         if not self._share:
             return self._modes(weights, starts, tolerance)
-        step = max(1, MOST_LOGITS // max(self._offset.size, 1))
+        step = max(1, LOGITS_AT_ONCE // max(self._offset.size, 1))
         parts = [slice(first, first + step) for first in range(0, len(weights), step)]
         return np.concatenate([self._modes(weights[part], starts[part], tolerance) for part in parts])
 
@@ -266,12 +266,12 @@ def _of_one_size(regressions: Sequence[LogisticPosterior]) -> list[list[int]]:
     alike: dict[tuple[int, ...], list[int]] = {}
     for i, each in enumerate(regressions):
         classes, rows, size = each.shape
-        large = 2 * rows * classes * size > MOST_FEATURES
+        large = 2 * rows * classes * size > FEATURE_CELLS_AT_ONCE
         alike.setdefault((i,) if large else (-1, classes, rows.bit_length(), size.bit_length()), []).append(i)
     found = []
     for some in alike.values():
         classes, rows, size = np.max([regressions[i].shape for i in some], axis=0).tolist()
-        step = max(1, MOST_FEATURES // max(rows * classes * size, 1))
+        step = max(1, FEATURE_CELLS_AT_ONCE // max(rows * classes * size, 1))
         found += [some[first : first + step] for first in range(0, len(some), step)]
     return found
 

@@ -242,7 +242,7 @@ class _Search:
         pairs: deque[_Pair] = deque(maxlen=RIDGE_MEMORY)
         for _ in range(RIDGE_STEPS):
             step = _direction(slope, pairs, scale)
-            moved, new, other, stuck = self._moved(theta, step, value, slope, open_)
+            moved, new, other, stuck = self._halved_steps(theta, step, value, slope, open_)
             going = ~stuck & (new - value > self._tolerance * np.maximum(1.0, np.abs(new)))
             if not going.all():
                 result[open_[~going]] = np.where(stuck[:, None, None], theta, moved)[~going]
@@ -263,7 +263,7 @@ class _Search:
         value, slope = self._model.value_and_slope(own, self._weights[fits], self._penalty)
         return value, np.concatenate([slope.weights, slope.biases[:, :, None]], axis=2)
 
-    def _moved(
+    def _halved_steps(
         self, theta: Array, step: Array, value: Array, slope: Array, fits: NDArray[np.intp]
     ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
         """Steps, halved until each achieves a share of the expected gain (Armijo); and the fits that found none."""

@@ -138,7 +138,9 @@ def newton_mode(
         )  # the ratio of consecutive gains
         done = gain * shrinks <= tolerance * scale
         fast = gain <= CHORD_GAIN * scale and gain <= last / 10
-        moved, tried = _moved(sums, prior, theta, step, best, gain, "gradient" if fast and not done else "curvature")
+        moved, tried = _halved_step(
+            sums, prior, theta, step, best, gain, "gradient" if fast and not done else "curvature"
+        )
         if tried is None:  # only rounding errors are left
             break
         if tried.curvature is None:
@@ -160,7 +162,7 @@ def _bfgs_update(curvature: Array, step: Array, change: Array) -> Array:
     return np.asarray(curvature + np.outer(change, change / along) - np.outer(before, before / straight))
 
 
-def _moved(
+def _halved_step(
     sums: Sums, prior: WeightPrior, theta: Array, step: Array, best: float, gain: float, derivatives: Derivatives
 ) -> tuple[Array, LikelihoodSums | None]:
     """A step, halved until the log-posterior rises by a share of the expected gain; None if it never does."""
@@ -226,7 +228,7 @@ def conjugate_mode(
         step = _conjugate(partial(_times_precision, product_at(theta), prior, pinned), slope, diagonal)
         gain, scale = 0.5 * float((step * slope).sum()), max(1.0, abs(best))
         history.append(best)
-        moved, tried = _moved(sums, prior, theta, step, best, gain, "diagonal")
+        moved, tried = _halved_step(sums, prior, theta, step, best, gain, "diagonal")
         if tried is None:
             return Mode(theta, found.value, None, tuple(history))
         theta, found = moved, tried

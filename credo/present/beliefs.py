@@ -34,7 +34,7 @@ INTERVALS_CHARACTERS = 120  # of one or several intervals as text
 
 def summary_rows(belief: Belief) -> list[tuple[str, str, str, str]]:
     """Each parameter's name, mean, mode and 95% interval; none if the values aren't known yet."""
-    if not _known(belief):
+    if not _has_known_weights(belief):
         return []
     mean, mode, interval = belief.mean(), belief.mode(), belief.interval()
     if isinstance(mean, dict):
@@ -47,7 +47,7 @@ def summary_rows(belief: Belief) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _known(belief: Belief) -> bool:
+def _has_known_weights(belief: Belief) -> bool:
     if isinstance(belief.family, Dirichlet):
         known = belief.evidence is not None or belief.family.levels is not None or belief.family.concentration.ndim > 0
         return known and belief.posterior.alpha.size > 0  # type: ignore[attr-defined]

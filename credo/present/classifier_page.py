@@ -73,7 +73,7 @@ def page_of(
     heaviest = np.argsort(-model.class_weights, kind="stable")[:DRAWN_CLASSES].tolist()
     parts = [_heading(model, file)]
     if report is not None:
-        parts += [_older(model, report), _tiles(report.scores), _tried(report)]
+        parts += [_older(model, report), _tiles(report.scores), _tried_models(report)]
     parts += [_columns(model, report)]
     if report is not None:
         scores = report.scores
@@ -88,7 +88,7 @@ def report_page(report: Report, path: FilePath) -> None:
     heading = f"<h1>Predicting {named(report.target)}</h1>\n<p>{whole(report.rows)} rows.</p>"
     columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, PAGE_COLUMNS), 'sortable words')}"
     pair = f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>'
-    parts = [heading, _tiles(report.scores), _tried(report), columns, pair, classes_table(report.scores), made()]
+    parts = [heading, _tiles(report.scores), _tried_models(report), columns, pair, classes_table(report.scores), made()]
     text = whole_page(f"Predicting {report.target}", parts).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
@@ -144,7 +144,7 @@ def _tiles(scores: Scores) -> str:
     return f'<div class="tiles">{"".join(cells)}</div>\n<p class="faint">{rows}</p>'
 
 
-def _tried(report: Report) -> str:
+def _tried_models(report: Report) -> str:
     if not report.tried:
         return f"<p>{escape(report.why)}.</p>"
     table = html.table(tried_table(report), "sortable")
@@ -154,13 +154,13 @@ def _tried(report: Report) -> str:
 def _columns(model: Classifier, report: Report | None) -> str:
     if report is None:
         table = html.table(views_table(model, PAGE_COLUMNS), "sortable words")
-        return f"<h2>Columns</h2>\n{table}{_rest(len(model.views) - PAGE_COLUMNS)}"
+        return f"<h2>Columns</h2>\n{table}{_more_columns(len(model.views) - PAGE_COLUMNS)}"
     table = html.table(columns_table(report, PAGE_COLUMNS), "sortable words")
     about = "Matters: mean change of the log-odds of the two most probable classes, in nats."
-    return f'<h2>Columns</h2>\n{table}{_rest(len(report.columns) - PAGE_COLUMNS)}\n<p class="faint">{about}</p>'
+    return f'<h2>Columns</h2>\n{table}{_more_columns(len(report.columns) - PAGE_COLUMNS)}\n<p class="faint">{about}</p>'
 
 
-def _rest(count: int) -> str:
+def _more_columns(count: int) -> str:
     return f'<p class="faint">{count:,} more columns</p>' if count > 0 else ""
 
 

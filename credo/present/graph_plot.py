@@ -37,13 +37,9 @@ def comparison_picture(found: GraphComparison) -> NetworkPicture:
     arrows: dict[Edge, Arrow] = {}
     for a, mark, b in found.guess.listed():
         known = found.truth.mark(a, b)
-        colour, line = (
-            (SHARED_COLOUR, "solid")
-            if known == mark
-            else (EXTRA_COLOUR, "dotted")
-            if not known
-            else (MISDIRECTED_COLOUR, "solid")
-        )
+        colour, line = (SHARED_COLOUR if known == mark else MISDIRECTED_COLOUR), "solid"
+        if not known:
+            colour, line = EXTRA_COLOUR, "dotted"
         arrows[a, b] = Arrow(a, b, (), TURNED_HEADS[mark], 1.5, colour, line)  # type: ignore[arg-type]
     for a, mark, b in found.truth.listed():
         if not found.guess.mark(a, b):

@@ -73,11 +73,11 @@ def node_lines(net: HybridNetwork, name: str) -> list[str]:
     lines = [title]
     for where in [*product(*(range(len(net.states[each])) for each in categories))][:SMALL_TABLE_ROWS]:
         causes = ", ".join(str(net.states[each][k]) for each, k in zip(categories, where, strict=True))
-        lines.append(f"  {causes + ': ' if causes else ''}{_said(net, name, node, where)}")
+        lines.append(f"  {causes + ': ' if causes else ''}{_shares_text(net, name, node, where)}")
     return lines
 
 
-def _said(net: HybridNetwork, name: str, node: Any, where: tuple[int, ...]) -> str:
+def _shares_text(net: HybridNetwork, name: str, node: Any, where: tuple[int, ...]) -> str:
     if isinstance(node, NumberNode):
         terms = _terms(float(node.intercept[where]), node.numbers, node.weights[where])
         return f"N({terms}, {np.sqrt(node.variance[where]):.6g}²)"

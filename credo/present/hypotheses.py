@@ -52,11 +52,11 @@ def evolution_content(found: Evolution, top: int | None = None) -> list[Content]
 def concept_evolution_content(found: ConceptEvolution, top: int | None = None) -> list[Content]:
     """A row for each number of rows: the version space, and the most probable concept."""
     columns = found.table().slice(0, top or TABLE_LINES).to_pydict()
-    table = Table([TableColumn(name, [*map(_said, cells)], "cell") for name, cells in columns.items()])
+    table = Table([TableColumn(name, [*map(_cell_text, cells)], "cell") for name, cells in columns.items()])
     return [table, *_more(len(found) - len(table.columns[0].cells), "rows")]
 
 
-def _said(cell: object) -> object:
+def _cell_text(cell: object) -> object:
     return ", ".join(map(str, cell)) if isinstance(cell, list) else cell
 
 

@@ -166,8 +166,7 @@ def compare(
     rows, and every size has at least one row of each class.
     """
     table, name = with_target(source(data), target)
-    if table.once:
-        raise DataError("a comparison reads the data many times, and an iterator can be read only once: give a table")
+    table.check_rereadable("a comparison reads the data many times")
     draws = check_whole("draws", draws, 2, DataError)
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
         raise DataError(f"withheld must be a share of the rows between 0 and 1, but is {withheld!r:.60}")

@@ -106,8 +106,7 @@ def learn(
     if model not in MODEL_KINDS:
         raise DataError(f"no such kind of model, {model!r}; {suggest(model, MODEL_KINDS)}")
     table, name = with_target(source(data), target)
-    if table.once:
-        raise DataError("learning reads the data several times, and an iterator can be read only once: give a table")
+    table.check_rereadable("learning reads the data several times")
     table, grouped = with_groups(table.held(), groups)
     check_groups(grouped, name, weight)
     features = table.without(grouped)

@@ -68,8 +68,7 @@ def learning_curve(
     model: Classifier, table: Source, weight: Weight, withheld: float, sizes: Sequence[int] | None, seed: int
 ) -> LearningCurve:
     """The curve of a model, fitted at each size and, if it is tuned, tuned again: its tuning has seen withheld rows."""
-    if table.once:
-        raise DataError("a learning curve reads the data again, and an iterator can be read only once: give a table")
+    table.check_rereadable("a learning curve reads the data again")
     if not isinstance(withheld, int | float) or not 0 < withheld < 1:
         raise DataError(f"withheld must be a share of the rows between 0 and 1, but is {withheld!r}")
     plain, table = model.untuned(), table.held()

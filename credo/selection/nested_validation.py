@@ -90,8 +90,7 @@ class Outcome:
 
 def tune(model: Classifier, table: Source, weight: Weight, seed: int) -> TunedClassifier:
     """The model with forms of columns, settings, weights of terms and label noise chosen by nested validation."""
-    if table.once:
-        raise DataError("tuning reads the data again, and an iterator can be read only once: give a table")
+    table.check_rereadable("tuning reads the data again")
     if len(model.classes) < 2:
         raise EvidenceError("there is only one class: nothing to tune")
     features = table.held()

@@ -176,11 +176,8 @@ def _observed(table: Source, model: LinearRegression, weights: Weights) -> Obser
     table, weight = sampled_rows(table, target, weights, CHOICE_ROWS) or _known_rows(table, target, weights)
     cells = all_cell_prints(table, names)
     given = Parts.of(np.arange(len(weight)), weight, max(1.0, float(weight.sum()) / CHOICE_ROWS))
-    cells, one_class, no_texts = (
-        cells[:, given.rows],
-        np.zeros(len(given.rows), dtype=np.int32),
-        np.zeros(len(names), dtype=bool),
-    )
+    cells = cells[:, given.rows]
+    one_class, no_texts = np.zeros(len(given.rows), dtype=np.int32), np.zeros(len(names), dtype=bool)
     prints, expected = fingerprints(cells), _same_by_chance(cells[[name != target for name in names]], cells)
     found = Observations.of(given.weight, given.times, prints, one_class, cells, no_texts, expected=expected)
     times = np.bincount(given.rows[found.chosen], minlength=len(weight))

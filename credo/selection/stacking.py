@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.numerics.exact import Array
-from credo.numerics.logistic import LOOSE_TOLERANCE, MOST_FEATURES, GaussianPrior, LogisticPosterior
+from credo.numerics.logistic import FEATURE_CELLS_AT_ONCE, LOOSE_TOLERANCE, GaussianPrior, LogisticPosterior
 from credo.selection.label_noise import noise_rates, with_label_noise
 from credo.selection.terms import ColumnTerm, TermScores
 from credo.selection.tuning import discount_factor
@@ -134,7 +134,7 @@ def stacks(held_out: HeldOut, weights: Array) -> list[Stack]:
 def stacks_of_each(held_out: HeldOut, weights: Array) -> list[list[Stack]]:
     """Stacks of each candidate alone, for several weightings of the rows. weights: (fits, rows)"""
     count, fits = len(held_out.names), len(weights)
-    step = max(1, MOST_FEATURES // max(fits * held_out.rows.log_prior.size, 1))
+    step = max(1, FEATURE_CELLS_AT_ONCE // max(fits * held_out.rows.log_prior.size, 1))
     found: list[list[Stack]] = []
     for first in range(0, count, step):
         each = np.moveaxis(held_out.rows.log_likelihood[:, :, first : first + step], 2, 0)[..., None]

@@ -216,7 +216,7 @@ class TunedClassifier(Classifier):
             term.add_weighted_left_out(cells, own, self.tuning.weights_of(form, term.term_names), out)
         return rows.log_shares(correction.applied(out)), own
 
-    def _held(self, how: str) -> str:
+    def _validation_name(self, how: str) -> str:
         """The description of a score that doesn't include the choice of the tuning."""
         return f"{how}, tuning held fixed"
 

@@ -18,9 +18,9 @@ import numpy as np
 from credo.numerics.arrays import less_mean, over_short
 from credo.numerics.exact import Array
 from credo.numerics.logistic import (
+    FEATURE_CELLS_AT_ONCE,
     LOOSE_TOLERANCE,
     MEDIUM_TOLERANCE,
-    MOST_FEATURES,
     TIGHT_TOLERANCE,
     GaussianPrior,
     LogisticPosterior,
@@ -225,7 +225,7 @@ def losses_of_each(scores: TermScores) -> Array:
     """-log P(class) of each row by each term alone, with its best weight. (terms, rows)"""
     first = scores.only([0])
     one = Regression(first, [Group(first.terms, np.ones(1))])
-    step, found = max(1, MOST_FEATURES // one._features.size), []
+    step, found = max(1, FEATURE_CELLS_AT_ONCE // one._features.size), []
     for start in range(0, len(scores.terms), step):
         own_scores = np.moveaxis(scores.log_likelihood[:, :, start : start + step], 2, 0)
         features = np.repeat(one._features[None], len(own_scores), axis=0)

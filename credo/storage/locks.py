@@ -44,7 +44,7 @@ else:
 def changing(path: FilePath) -> Iterator[None]:
     """Hold the file's lock; an error after a minute of waiting for another process."""
     with explained("save to", path):
-        beside = _beside(Path(path).expanduser().resolve())
+        beside = _lock_path(Path(path).expanduser().resolve())
         file = _locked(beside, path)
     try:
         yield
@@ -59,7 +59,7 @@ def changing(path: FilePath) -> Iterator[None]:
             os.close(file)
 
 
-def _beside(path: Path) -> Path:
+def _lock_path(path: Path) -> Path:
     """The file that carries the lock, named by a digest: a longer name may be too long for the system."""
     name = hashlib.sha256(path.name.casefold().encode(errors="surrogateescape")).hexdigest()[:16]
     return path.with_name(f".credo-{name}.lock")

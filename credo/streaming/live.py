@@ -196,7 +196,7 @@ class Live:
         """{class: probability}. An unseen value is ignored. A string is a row where the model reads
         nothing but texts of one column."""
         with self._turn:
-            return self._proba(self._alone(row) if isinstance(row, str) else row)
+            return self._proba(self._row_of_text(row) if isinstance(row, str) else row)
 
     def _proba(self, row: Mapping[str, object]) -> dict[Any, float]:
         if self._predicts_from_sums and (shares := self._shares(row)) is not None:
@@ -265,7 +265,7 @@ class Live:
         noise = rates * np.exp(log_prior - np.logaddexp.reduce(log_prior))
         return log_prior + biases + np.log1p(-rates), biases, noise
 
-    def _alone(self, text: str) -> Row:
+    def _row_of_text(self, text: str) -> Row:
         ((name, forms), *others) = self._model.views.items()
         if others or forms[0] not in TEXT_FORMS:
             raise DataError(f"a row is a dict {{column: value}}, but this one is {text!r:.60}")

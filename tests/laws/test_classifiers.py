@@ -349,7 +349,7 @@ def test_folds_are_refits(case: Case) -> None:
     model = case.fit(table, weight=weight)
     with unheard():
         scores = model.cross_validate(table, folds=4, weight=weight, seed=9)
-    plan = learning.Folds(model, tuple(table), FoldDraw(4, 9), learning.RowWeights(), lambda *_: ())
+    plan = learning.Folds(model, tuple(table), FoldDraw(4, 9), learning.RowWeights())
     (batch,) = source(table).weighted(weight).batches(list(table))
     for rows, part, weights in plan.split(batch):
         np.testing.assert_array_equal(weights, weight[rows])

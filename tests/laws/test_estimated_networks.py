@@ -21,6 +21,7 @@ from credo.networks.inference import rooted_tree, sizes, trees
 from credo.networks.inference import sampling as drawing
 from credo.networks.inference.approximate import estimates
 from credo.networks.inference.estimate import JointQuery
+from credo.networks.inference.sizes import Sampling
 from credo.networks.markov_network import MarkovNetwork
 from credo.networks.network import Network
 from credo.notices import quietly
@@ -198,7 +199,7 @@ def test_a_rare_cause_that_no_sample_had_is_not_ruled_out() -> None:
     exact = rare.query("A", {"B": "yes"})["yes"]
     findings = rare._findings({"B": "yes"})
     for method in ("likelihood-weighting", "auto"):
-        (found,) = estimates(rare.potentials, findings, [JointQuery([0])], method, 100_000, 0)
+        (found,) = estimates(rare.potentials, findings, [JointQuery([0])], Sampling(method, 100_000, 0))
         assert abs(found.table[0] - exact) < 4 * found.error[0]
     assert found.method == "gibbs"
     assert found.error[0] < 0.01
@@ -386,9 +387,9 @@ def test_evidence_cuts_a_network_into_parts() -> None:
     findings = net._findings(given)
     parts = net.components._cut(findings, range(len(net.states))).parts
     assert len(parts) == 2
-    total = net.components.log_total(findings, "auto", 10, 0)
+    total = net.components.log_total(findings, Sampling("auto", 10, 0))
     assert total.log_value + findings.log_scale == pytest.approx(net.log_probability(given))
-    _, log_joint, how = net.components.best(findings, None, "auto", 10, 0, lambda _: None)
+    _, log_joint, how = net.components.best(findings, None, Sampling("auto", 10, 0), lambda _: None)
     assert how == "exact"
     assert isinstance(log_joint, float)
     assert log_joint + findings.log_scale == pytest.approx(net.most_probable(None, given).log_joint)
@@ -400,13 +401,13 @@ def test_parts_say_what_the_whole_does(data: st.DataObject) -> None:
     net = data.draw(st.one_of(networks(), markov_networks()))
     given = data.draw(evidence(net))
     findings = net._findings(given)
-    total = net.components.log_total(findings, "exact", 1, 0).log_value + findings.log_scale
+    total = net.components.log_total(findings, Sampling("exact", 1, 0)).log_value + findings.log_scale
     whole = net.log_probability(given)
     assert total == pytest.approx(whole, abs=1e-9) or total == whole
     if whole == -np.inf:
         return
     groups = [JointQuery([v]) for v in range(len(net.states))] + [JointQuery([*range(min(3, len(net.states)))])]
-    found = net.components.estimates(findings, groups, "exact", 1, 0, lambda _: None)
+    found = net.components.estimates(findings, groups, Sampling("exact", 1, 0), lambda _: None)
     for name, each in zip(net.states, found, strict=False):
         assert each.table == pytest.approx([*net.query(name, given).values()], abs=1e-9)
     names = [*net.states][:3]

@@ -209,7 +209,7 @@ def test_new_values_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_logarithms_calibrate_all_cliques() -> None:
     """Each clique's table is P(clique | evidence), and sums to 1."""
     net = Network.example("asia")
-    tree = net.trees._whole
+    tree = net.trees._whole_tree
     codes = np.full(8, -1)
     codes[[1, 6]] = 0
     logs = np.zeros(tree.cells)

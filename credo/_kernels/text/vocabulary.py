@@ -9,7 +9,8 @@ import numpy as np
 
 from credo._kernels.arrays import Codes, Integers
 from credo._kernels.jit import kernel
-from credo._kernels.text.words import BYTE, EIGHT, HALF, LONG, LOW, ONE, PAIR, SPACE, ZERO, Bytes, Key, Keys
+from credo._kernels.text.word_arrays import BYTE, EIGHT, HALF, LONG, LOW, ONE, PAIR, ZERO, Bytes, Key, Keys
+from credo._kernels.text.words import SPACE
 
 
 @kernel

@@ -89,7 +89,7 @@ class FamilyLikelihood(CellLikelihood):
         return tuple(tuple(table.sum(1) for table in own) for own in self.tables)
 
     @cached_property
-    def _alone(self) -> tuple[Array, ...]:
+    def _class_tables(self) -> tuple[Array, ...]:
         """p(b | class) of each column. (cells, classes)"""
         found, smoothing = [], self.settings.smoothing
         for own, total, levels in zip(self.tables, self.totals, self.levels, strict=True):
@@ -100,7 +100,7 @@ class FamilyLikelihood(CellLikelihood):
 
     @cached_property
     def shares(self) -> Array:
-        each = [np.broadcast_to(own, (len(own), self.classes)) for own in self._alone]
+        each = [np.broadcast_to(own, (len(own), self.classes)) for own in self._class_tables]
         return np.concatenate([np.empty((0, self.classes)), *each]).T
 
     # Log-likelihoods
@@ -108,7 +108,7 @@ class FamilyLikelihood(CellLikelihood):
     def _probabilities(self, j: int, codes: Codes, given_parents: Sequence[Configuration]) -> Iterator[Array]:
         """pᵢ of a column's cells for i = 0, 1, ... parents; arbitrary for unknown cells. (rows, classes)"""
         s, x = self.settings.backoff, np.maximum(codes[:, j] - self.cells.starts[j], 0)
-        p = self._alone[j][x]
+        p = self._class_tables[j][x]
         yield p
         for i, (at, known) in enumerate(given_parents, 1):
             given = self.tables[j][i][at, x]

@@ -74,7 +74,8 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
         x = batch.encoded(NumberMatrix(self.names))
         if not np.isnan(x).any():
             evidence = self.summarise(batch, member, groups)
-            return self._whole(evidence[self._every], groups) if self.blur and self.labels(evidence) else evidence
+            blurred = self.blur and self.labels(evidence)
+            return self._complete_evidence(evidence[self._every], groups) if blurred else evidence
         filled = now.completed_moments(x, member) if isinstance(now, JointLikelihood) else begun(x, member)
         known = Moments.of(x, Soft(member.weights.sum(1, keepdims=True)))
         if self.blur:
@@ -93,14 +94,14 @@ class Joint(Block, Limits, Tallies, Completes, ExpectsHidden, Rounds):
         found = now.expected_tied(x, before) if isinstance(now, JointLikelihood) else None
         if found is None:
             return None
-        return self._whole(CrossMoments.of_centred(found[0]), groups), found[1]
+        return self._complete_evidence(CrossMoments.of_centred(found[0]), groups), found[1]
 
     @property
     def _every(self) -> Label:
         """The label of rows without missing cells."""
         return label_of(np.ones(len(self.names), dtype=bool))
 
-    def _whole(self, moments: CrossMoments, groups: str) -> Evidence:
+    def _complete_evidence(self, moments: CrossMoments, groups: str) -> Evidence:
         """The evidence of complete rows, of numbers before rounding."""
         n, first, second = moments.sums
         if self.blur:

@@ -72,7 +72,7 @@ class OddsLeftOut(NamedTuple):
 def odds_left_out(documents: Documents, own: Hard, sums: WordStatistics) -> OddsLeftOut:
     table, row, v, logs = sums.table.value, document_of_each(documents), documents.words, _logs(documents.counts)
     weight = np.where(own.codes >= 0, own.weight, 0.0)
-    left, given = _left(documents, own, sums, table, weight)
+    left, given = _sums_left_out(documents, own, sums, table, weight)
     seen = sums.holding[v] - weight[row]
     kept = np.flatnonzero((sums.holding[v] >= sums.least) & (seen >= sums.least) & left.some[row])
     row, v, logs, given, seen = row[kept], v[kept], logs[kept], given[kept], seen[kept]
@@ -111,7 +111,9 @@ class _Left(NamedTuple):
     base: Array  # (documents, classes)
 
 
-def _left(documents: Documents, own: Hard, sums: WordStatistics, table: Array, weight: Array) -> tuple[_Left, Array]:
+def _sums_left_out(
+    documents: Documents, own: Hard, sums: WordStatistics, table: Array, weight: Array
+) -> tuple[_Left, Array]:
     """The sums, each document left out; and the contribution of each word's document to its class. (words,)"""
     row, v, count = document_of_each(documents), documents.words, own.rows
     there, belongs = sums.holding[v] >= sums.least, (own.codes >= 0)[row]

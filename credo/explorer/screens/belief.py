@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from credo.errors import DataError, PriorError
+from credo.errors import DataError
 from credo.estimation.belief import Belief
 from credo.estimation.comparison import difference_interval
+from credo.explorer.screens.prior_handles import dragged, handles
 from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, number_in
 from credo.explorer.screens.snippets import called
-from credo.families import (
-    BetaBernoulli,
-    DirichletCategorical,
-    Family,
-    GammaExponential,
-    GammaPoisson,
-    NormalInverseGamma,
-)
+from credo.families import DirichletCategorical, Family
 from credo.families.dirichlet import Dirichlet
 from credo.numerics.distributions import Distribution
-from credo.numerics.exact import Array
 from credo.present.belief_charts import belief_charts
 from credo.present.beliefs import summary_rows
 from credo.present.content import plain
 
 MOST_ADDED = 10_000  # observations per request
-MOST_SHARES = 8  # with more values, only the prior's strength can be dragged
 MOST_COMPARED = 24  # values in a comparison
 MOST_MORE = 1e12  # the search for "how much more data" ends here
-
-
-@dataclass(frozen=True)
-class Handles:
-    """A prior by its mean and its strength, an equivalent sample size."""
-
-    mean: float | list[float]  # for categories one per value; none if they are many
-    strength: float
-    low: float  # bounds of the mean
-    high: float
 
 
 class BeliefScreen:
@@ -55,11 +36,11 @@ class BeliefScreen:
         self.belief: Belief = subject.model
 
     def opened(self) -> Answer:
-        handles = _handles(_full_prior(self.belief)) if self.belief.rule == "given" else None
+        found = handles(_full_prior(self.belief)) if self.belief.rule == "given" else None
         single = np.ndim(_first(self.belief).mean()) == 0
         return {
             "family": type(self.belief.family).__name__,
-            "prior": None if handles is None else plain(handles),
+            "prior": None if found is None else plain(found),
             "values": [str(value) for value in _values(self.belief)],
             "single": single,
             "comparable": single or isinstance(self.belief.family, DirichletCategorical),
@@ -69,17 +50,17 @@ class BeliefScreen:
     def actions(self) -> Mapping[str, Action]:
         return {"move": self.move, "compare": self.compare, "needed": self.needed}
 
-    def _moved(self, asked: Asked) -> Belief:
+    def _asked_belief(self, asked: Asked) -> Belief:
         """The belief with the prior and the observations of a request."""
         belief, given = self.belief, mapping_in(asked, "prior")
         if given:
-            moved = _under(_with_handles(_full_prior(belief), given), belief)
+            moved = _under(dragged(_full_prior(belief), given), belief)
             belief = moved if belief.evidence is None else moved.with_evidence(belief.evidence)
         return _updated(belief, asked, "added")
 
     def move(self, asked: Asked) -> Answer:
         """Prior, likelihood, posterior and predictive as charts, and the estimates."""
-        belief = self._moved(asked)
+        belief = self._asked_belief(asked)
         _, file = called(self.subject)
         rows = [[plain(cell) for cell in row] for row in summary_rows(belief)]
         return {
@@ -107,7 +88,7 @@ class BeliefScreen:
     def compare(self, asked: Asked) -> Answer:
         """Another belief with the same prior: the difference of a parameter, or of each value's probability, and P(this
         one's is greater)."""
-        a = self._moved(asked)
+        a = self._asked_belief(asked)
         prior = _full_prior(a)
         b = _updated(_under(prior, a), asked, "other")
         other = f"{_called_under(prior, a)}.update({asked.get('other')!r})"
@@ -122,7 +103,7 @@ class BeliefScreen:
     def needed(self, asked: Asked) -> Answer:
         """The number of further rows, like those so far, that would narrow the 95% interval to ± x (each of several);
         by default, to half its width."""
-        belief = self._moved(asked)
+        belief = self._asked_belief(asked)
         if belief.evidence is None or belief.n == 0:
             raise DataError("how much more data is needed depends on data, and there is none yet")
 
@@ -162,11 +143,9 @@ def _values(belief: Belief) -> tuple[Any, ...]:
 def _full_prior(belief: Belief) -> Family:
     """The prior with a concentration for each value."""
     prior, values = belief.prior, _values(belief)
-    return (
-        type(prior)(np.broadcast_to(prior.concentration, len(values)), values)
-        if isinstance(prior, Dirichlet)
-        else prior
-    )
+    if not isinstance(prior, Dirichlet):
+        return prior
+    return type(prior)(np.broadcast_to(prior.concentration, len(values)), values)
 
 
 def _under(prior: Family, belief: Belief) -> Belief:
@@ -177,9 +156,8 @@ def _under(prior: Family, belief: Belief) -> Belief:
 def _called_under(prior: Family, belief: Belief) -> str:
     """Python code for that belief."""
     given = {"columns": belief.columns, "success": belief.success}
-    return (
-        f"credo.Belief({', '.join([f'credo.{prior!r}', *(f'{k}={v!r}' for k, v in given.items() if v is not None)])})"
-    )
+    options = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+    return f"credo.Belief({', '.join([f'credo.{prior!r}', *options])})"
 
 
 def _updated(belief: Belief, asked: Asked, name: str) -> Belief:
@@ -203,53 +181,3 @@ def _difference(a: Belief, b: Belief, value: object) -> Answer:
 
 def _estimate(belief: Belief) -> Any:
     return None if belief.evidence is None else belief.maximum_likelihood()
-
-
-def _handles(prior: Family) -> Handles | None:
-    """The prior's mean and strength; None if it has further parameters."""
-    if isinstance(prior, Dirichlet):
-        shares: list[float] = prior.mean().tolist()
-        return Handles(shares if 1 < len(shares) <= MOST_SHARES else [], float(prior.alpha.sum()), 0.001, 0.999)
-    if isinstance(prior, BetaBernoulli):
-        a, b = float(prior.a), float(prior.b)
-        return Handles(a / (a + b), a + b, 0.001, 0.999)
-    if isinstance(prior, GammaPoisson | GammaExponential):
-        shape, rate = float(prior.shape), float(prior.rate)
-        return Handles(shape / rate, rate if isinstance(prior, GammaPoisson) else shape, 0.0, 4 * shape / rate)
-    if isinstance(prior, NormalInverseGamma):
-        spread = 4 * float(np.sqrt(prior.scale / prior.shape))
-        mean = float(prior.location)
-        return Handles(mean, float(prior.strength), mean - spread, mean + spread)
-    return None
-
-
-def _with_handles(prior: Family, given: Mapping[str, Any]) -> Family:
-    strength = number_in(given, "strength", 1.0)
-    if not strength > 0:
-        raise PriorError(f"a prior's strength must be above 0, but is {strength:g}")
-    if isinstance(prior, Dirichlet):
-        return type(prior)(strength * _shares(prior, given), prior.levels)
-    mean = number_in(given, "mean", 0.0)
-    if isinstance(prior, BetaBernoulli):
-        return BetaBernoulli(mean * strength, (1 - mean) * strength)
-    if isinstance(prior, GammaPoisson):
-        return GammaPoisson(mean * strength, strength)
-    if isinstance(prior, GammaExponential):
-        return GammaExponential(strength, strength / mean)
-    if isinstance(prior, NormalInverseGamma):
-        return NormalInverseGamma(mean, strength, float(prior.shape), float(prior.scale))
-    raise PriorError(f"the prior of a {type(prior).__name__} has more than a mean and a strength")
-
-
-def _shares(prior: Dirichlet, given: Mapping[str, Any]) -> Array:
-    """Each value's share of the prior, from a request, or unchanged."""
-    mean = given.get("mean") or prior.mean().tolist()
-    size = prior.alpha.size
-    if not isinstance(mean, list) or len(mean) != size:
-        raise DataError(
-            f"the mean of a prior about {size} values must be a list of {size} numbers, but is {mean!r:.60}"
-        )
-    shares = np.array([number_in({"mean": each}, "mean", 0.0) for each in mean], dtype=np.float64)
-    if not (shares > 0).all():
-        raise PriorError(f"shares of a prior must be above 0, but one is {shares.min():g}")
-    return np.asarray(shares / shares.sum())

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, suggest
-from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.screen import SLIDER_POINTS, Action, Answer, Asked, Subject, mapping_in, text_in
 from credo.explorer.screens.snippets import called
 from credo.models.regression.linear import LinearRegression
 from credo.models.regression.scores import NumberScores
 from credo.present.content import plain
 
-SLIDER_POINTS = 41  # of a curve over a number
 PREDICTIVE_POINTS = 81  # points of the predictive density
 SLIDER_DEVIATIONS = 3.0  # from the mean to either end of a column's slider
 LISTED_TERMS = 200  # that are listed

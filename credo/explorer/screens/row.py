@@ -14,7 +14,7 @@ import numpy as np
 from credo.asking.protocol import waterfall
 from credo.errors import DataError, suggest
 from credo.explorer.screens.saved import changed, in_file
-from credo.explorer.screens.screen import Action, Answer, Asked, Subject, mapping_in, text_in
+from credo.explorer.screens.screen import SLIDER_POINTS, Action, Answer, Asked, Subject, mapping_in, text_in
 from credo.explorer.screens.snippets import called
 from credo.models.class_predictor import ClassPredictor
 from credo.models.classifier import Classifier
@@ -24,7 +24,6 @@ from credo.present.coloured_text import PALEST_SHARE, cut_weights
 from credo.present.content import plain
 from credo.present.densities import Shape, shape_of
 
-SLIDER_POINTS = 41  # of a curve over a number
 SLIDER_VALUES = 40  # values of a category
 MOST_TAUGHT = 200  # corrected rows per page before saving
 DENSITY_CLASSES = 6  # with densities
@@ -74,7 +73,7 @@ class RowScreen:
         places = [float(x) for x in shape.places]
         form = "bins" if shape.form in ("coarse", "binned") else shape.form
         density = {"form": form, "places": places, "heights": heights}
-        ends = {"range": [*self._ends(column["name"], shape)], "whole": self._whole(column["name"])}
+        ends = {"range": [*self._ends(column["name"], shape)], "whole": self._holds_whole_numbers(column["name"])}
         return column | ends | {"density": density}
 
     def _ends(self, name: str, shape: Shape) -> tuple[float, float]:
@@ -83,7 +82,7 @@ class RowScreen:
         known = self.model.features[name].values if shape.form in ("coarse", "binned") else ()
         return low, min(high, max(known, default=high))
 
-    def _whole(self, name: str) -> bool:
+    def _holds_whole_numbers(self, name: str) -> bool:
         """Whether all known numbers of a column are whole."""
         column = self.model.features[name]
         return column.kind == "number" and bool(column.values) and all(x == round(x) for x in column.values)
@@ -176,7 +175,7 @@ class RowScreen:
         found = grid(*self._ends(name, shape), SLIDER_POINTS)
         if shape.form == "date":
             return dates(found)
-        if shape.form == "count" or self._whole(name):
+        if shape.form == "count" or self._holds_whole_numbers(name):
             return [*map(int, np.unique(found.round()))]
         digits = 2 - np.floor(np.log10(np.diff(found)))  # of a grid: its smallest steps have two digits
         return [round(x, int(digits.max())) for x in found.tolist()]

@@ -18,6 +18,7 @@ Asked = Mapping[str, Any]
 Answer = dict[str, Any]
 Action = Callable[[Asked], Answer]
 
+SLIDER_POINTS = 41  # of a curve over a number
 ROW_SCREEN, TRUST_SCREEN = "credo.explorer.screens.row.RowScreen", "credo.explorer.screens.trust.TrustScreen"
 SCREENS_OF_KIND: dict[str, tuple[str, ...]] = {
     "credo.networks.graphical_model.GraphicalModel": ("credo.explorer.screens.network.NetworkScreen",),

@@ -49,8 +49,7 @@ class SequenceTable:
     def reader(self, numbers: Sequence[str] = ()) -> Callable[[], Iterable[Any]]:
         """The reader for EM's steps. Batches in memory are made once, with number columns in one block, the kernels'
         form."""
-        if self.table.once:
-            raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
+        self.table.check_rereadable("EM reads the data several times")
         held = replace(self, table=self.table.held())
         if not held.table.near:
             found = held.partitions()  # the ends of sequences are found once

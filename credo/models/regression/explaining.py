@@ -13,6 +13,7 @@ from credo.errors import DataError, counted
 from credo.models.explaining import PRINTED_COLUMNS, UNSEEN_REMARK, cell_text
 from credo.models.known_columns import columns_found
 from credo.models.regression.features import PRODUCT_SIGN
+from credo.models.regression.row_results import given_rows
 
 if TYPE_CHECKING:
     from credo.models.regression.linear import LinearRegression
@@ -70,7 +71,7 @@ class Contributions(Shown):
 
 def explained(model: LinearRegression, row: object) -> Contributions:
     """The explanation of one row, given as a dict of its cells or a table with one row."""
-    rows, _ = model._rows(row)
+    rows, _ = given_rows(row, model._readings.names)
     table = model.opened(rows)
     batches = list(table.batches(columns_found(table, model._readings.names, model.target)))
     if sum(batch.rows for batch in batches) != 1:

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from credo import engines
 from credo.blocks.capabilities import Ignored
 from credo.blocks.one_hot import LABEL
 from credo.core.evidence import Evidence
 from credo.core.folds import Groups
 from credo.core.labels import UNLABELLED
-from credo.core.learning import Additive, Weight, Weights, fold_job, fold_scores
+from credo.core.learning import Additive, Weight
 from credo.core.records import with_fields
-from credo.core.summed_scores import summed_scores
 from credo.data import Batch, Source, source
+from credo.engines import Partition
 from credo.errors import DataError, EvidenceError, PriorError, SchemaError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.class_reader import NOT_FITTED
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.forms import Kinds
 from credo.models.known_columns import add_ignored, columns_found
-from credo.models.metrics import fold_ratio
 from credo.models.regression.columns import settled_readings
 from credo.models.regression.design import Design
 from credo.models.regression.features import Interactions, Readings
 from credo.models.regression.fitted_line import FittedLine, LineSettings
-from credo.models.regression.jobs import Means, Predictives, ScoredNumbers
-from credo.models.regression.scores import NumberScores, SummedNumberScores
+from credo.models.regression.jobs import Means, Predictives
+from credo.models.regression.linear_validation import fold_scores_of, scores_left_out, scores_of_table
+from credo.models.regression.row_results import collected, given_rows, tell_unseen
+from credo.models.regression.scores import NumberScores
 from credo.models.targets import with_known_target, with_target
-from credo.notices import quietly, tell, tell_of_columns
+from credo.notices import tell
 from credo.numerics.distributions import InverseGamma, Seed, StudentT, plain
 from credo.numerics.exact import Array
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from credo.selection.report import RegressionReport
     from credo.streaming.live_regression import LiveRegression
 
-NO_TARGET = "no row has a target: every cell of {!r} is missing, or has weight 0"
 Noise = Literal["gaussian", "student"]
 PRIOR_DEFAULTS = {"mean": 0.0, "precision": 1.0, "shape": 1.0, "scale": 1.0}  # of a partly given prior
 
@@ -69,15 +68,8 @@ class LinearRegression(Additive):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        "as_family",
-        "design",
-        "fitted",
-        "given",
-        "opened",
-        "readings",
-        "robust",
-        "streamed",
-    )
+        "as_family", "design", "fitted", "given", "opened", "readings", "robust", "streamed",
+    )  # fmt: skip
 
     given: LinearGaussian | None
     ridge: float | Literal["evidence"]
@@ -100,9 +92,12 @@ class LinearRegression(Additive):
         some = {name: value for name, value in numbers.items() if value is not None}
         given = LinearGaussian(**{**PRIOR_DEFAULTS, **some}) if some else None
         _check_options(given, ridge, select, noise)
-        options = (given, ridge, kinds, interactions if isinstance(interactions, str) else tuple(interactions))
-        for each, value in zip(fields(self), (*options, select, noise, *[None] * 5), strict=True):
-            object.__setattr__(self, each.name, value)
+        pairs = interactions if isinstance(interactions, str) else tuple(interactions)
+        options = {
+            "given": given, "ridge": ridge, "kinds": kinds, "interactions": pairs, "select": select, "noise": noise,
+        }  # fmt: skip
+        for each in fields(self):
+            object.__setattr__(self, each.name, options.get(each.name, each.default))
 
     # Learning
 
@@ -330,7 +325,7 @@ class LinearRegression(Additive):
         """
         table, job = self.opened(data), Means(self.fitted)
         if table.frame is None:
-            return self._collected(table, job)
+            return collected(job, self._partitions(table))
         from credo.models.frame_columns import numbers
 
         frame: Array = numbers(table, columns_found(table, self._readings.names, self.target), job)
@@ -338,9 +333,9 @@ class LinearRegression(Additive):
 
     def predictive(self, data: object) -> StudentT:
         """The distribution of each row's target (mean, interval, log_prob, sample); of one row, that of one number."""
-        rows, one = self._rows(data)
-        found = self._collected(rows, Predictives(self.fitted)).reshape(-1, 2)
-        location, scale = (found[0] if one else found.T).tolist() if one else found.T
+        rows, one = given_rows(data, self._readings.names)
+        found = collected(Predictives(self.fitted), self._partitions(self.opened(rows))).reshape(-1, 2)
+        location, scale = found[0].tolist() if one else found.T
         return StudentT(self.fitted.predictive_degrees, location, scale)
 
     def streamed(self, data: object) -> Iterator[tuple[Batch, StudentT]]:
@@ -352,7 +347,7 @@ class LinearRegression(Additive):
             found, unseen = job(batch)
             add_ignored(ignored, unseen)
             yield batch, StudentT(self.fitted.predictive_degrees, found[:, 0], found[:, 1])
-        _tell_unseen(ignored)
+        tell_unseen(ignored)
 
     def intervals(self, data: object, mass: float = 0.95) -> tuple[Array, Array]:
         """Predictive intervals: both ends, for each row."""
@@ -371,38 +366,14 @@ class LinearRegression(Additive):
 
         return explained(self, row)
 
-    def _rows(self, given: object) -> tuple[object, bool]:
-        """The table, and whether it was a single row: {name: cell}, or its cells in order."""
-        names = self._readings.names
-        if isinstance(given, Mapping) and not any(np.ndim(cell) for cell in given.values()):
-            return [given], True
-        if isinstance(given, list | tuple | np.ndarray) and len(given) and not isinstance(given[0], Mapping):
-            cells = np.asarray(given)
-            if cells.ndim <= 2 and cells.shape[-1] != len(names) and not isinstance(given[0], str):
-                raise DataError(f"the line has {len(names)} features, but a row has {cells.shape[-1]}")
-            table = dict(zip(names, np.atleast_2d(cells).T, strict=True))
-            return {name: column.tolist() for name, column in table.items()}, cells.ndim < 2
-        return given, False
-
-    def _collected(
-        self, data: object, job: Any, names: Sequence[str] | None = None, weights: Weights | None = None
-    ) -> Array:
-        """A job's results for all rows, in order; one notice for unseen values."""
-        table = self.opened(data)
-        names = columns_found(table, self._readings.names, self.target) if names is None else names
-        partitions = table.partitions(names) if weights is None else weights.partitions(table, names)
-        parts, ignored = [], Ignored()
-        for found, unseen in engines.map(job, partitions):
-            parts.append(found)
-            add_ignored(ignored, unseen)
-        _tell_unseen(ignored)
-        return np.concatenate(parts) if parts else np.empty(0)
+    def _partitions(self, table: Source) -> Iterable[Partition[Batch]]:
+        return table.partitions(columns_found(table, self._readings.names, self.target))
 
     # Validation
 
     def scores(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
         """Scores on rows that weren't used for training."""
-        return self._scored(self._labelled(data, target), weight, "given")
+        return scores_of_table(self, self._labelled(data, target), weight)
 
     def leave_one_out(self, data: object, *, target: object = None, weight: Weight = None) -> NumberScores:
         """The prediction for each row i of a model refitted without row i, exactly, but without a refit.
@@ -410,39 +381,7 @@ class LinearRegression(Additive):
         The prior is held fixed: the strength of the ridge, the features' centres and scales, and the selection.
         """
         self._refuse_robust("leave rows out", "Use cross_validate")
-        table = self._labelled(data, target)
-        if table.once:
-            raise DataError(
-                "leave-one-out reads the data once more, and an iterator can be read only once: give a table"
-            )
-        found = self._scored(table, weight, "leave-one-out")
-        if not np.isclose(found.n, self.n, rtol=1e-9):
-            raise EvidenceError(
-                f"leave-one-out needs the rows that were learned: the evidence has {self.n:g} of them, the data "
-                f"{found.n:g}"
-            )
-        return found
-
-    def _scored(self, table: Source, weight: Weight, how: str) -> NumberScores:
-        weights = Weights.of(weight)
-        job = ScoredNumbers(self.fitted, str(self.target), weights.of_a_row, left_out=how == "leave-one-out")
-        names = self.needs(table.without(weight))
-        if table.sums_scores:
-            added = self._summed(job, weights.partitions(table, names))
-            ratio = fold_ratio(added.rows) if job.left_out else 0.0
-            return added.instead_of_rows(how=how, held_out_ratio=ratio)
-        found = self._collected(table, job, names, weights)
-        if not len(found):
-            raise DataError(NO_TARGET.format(self.target))
-        return NumberScores.of_columns(found, how, fold_ratio(len(found)) if job.left_out else 0.0)
-
-    def _summed(self, job: Any, partitions: Any, added: Any = SummedNumberScores.of) -> SummedNumberScores:
-        """The scores of a frame's rows, summed by its workers; one notice for unseen values."""
-        found = summed_scores(job, partitions, SummedNumberScores, added)
-        if found is None:
-            raise DataError(NO_TARGET.format(self.target))
-        _tell_unseen(found.ignored)
-        return found
+        return scores_left_out(self, self._labelled(data, target), weight)
 
     def cross_validate(  # type: ignore[override]
         self, data: object, folds: int = 10, *, target: object = None, weight: Weight = None, seed: int = 0,
@@ -459,12 +398,7 @@ class LinearRegression(Additive):
             from credo.models.regression.robust import cross_validated
 
             return cross_validated(model, drawn, weight, seed)
-        if drawn.table.sums_scores:
-            job, partitions, _ = fold_job(model, drawn.table, folds, weight, seed, _scores_of, drawn.together)
-            added = model._summed(job, partitions, SummedNumberScores.of_fold)
-            return added.instead_of_rows(how=drawn.how, held_out_ratio=fold_ratio(folds))
-        found, _ = fold_scores(model, drawn.table, folds, weight, seed, _scores_of, together=drawn.together)
-        return drawn.scores_of_numbers(found[0], weight)
+        return fold_scores_of(model, drawn, weight, seed)
 
     def live(self) -> LiveRegression:
         """A mutable version that learns one row at a time: see credo.streaming.live_regression."""
@@ -482,19 +416,6 @@ class LinearRegression(Additive):
         from credo.present.regression import described
 
         return described(self)
-
-
-def _tell_unseen(ignored: Ignored) -> None:
-    """One notice for all columns with such cells."""
-    said = ((name, f"{counted(cells, 'cell')} with {what}, ignored") for (name, what), cells in ignored.items())
-    tell_of_columns(said)
-
-
-def _scores_of(model: LinearRegression, batch: Batch, weights: Array) -> tuple[Array]:
-    with quietly():  # the fit of all rows tells its own notices
-        fitted = model.fitted
-    job = ScoredNumbers(fitted, str(model.target), Weights().of_a_row)
-    return (job(replace(batch, weight=weights))[0],)
 
 
 def _check_options(given: LinearGaussian | None, ridge: object, select: object, noise: object) -> None:

@@ -107,10 +107,7 @@ class LogisticRegression(ClassPredictor):
     def fit(self, data: object, target: object, *, weight: Weight = None) -> Self:
         """Learn from a table with a class in each row: `target` is a column's name, or an array."""
         table = source(data)
-        if table.once:
-            raise DataError(
-                "logistic regression reads the rows several times, and an iterator can be read only once: give a table"
-            )
+        table.check_rereadable("logistic regression reads the rows several times")
         table, name, views = labelled_table(table, target, weight, self.kinds)
         sums = ColumnSums(name, Readings.of(views, self.interactions), text_settings(views, self.kinds))
         seen = gather(sums, table, [name, *views], weight, Evidence.total).ordered()
@@ -308,10 +305,7 @@ class LogisticRegression(ClassPredictor):
         `groups` names a column or is an array.
         """
         table = self._labelled(data, target)
-        if table.once:
-            raise DataError(
-                "cross-validation reads the data several times, and an iterator can be read only once: give a table"
-            )
+        table.check_rereadable("cross-validation reads the data several times")
         drawn = DrawnFolds.by_groups(table, folds, str(self.target), weight, groups)
         return cross_validated(self, drawn, weight, seed)
 

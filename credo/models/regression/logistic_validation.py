@@ -98,14 +98,14 @@ def cross_validated(model: LogisticRegression, drawn: DrawnFolds, weight: Weight
     posteriors = []
     for k in range(drawn.folds):
         rows = replace(fitting.rows, fold=k)
-        mode = fitting.mode(prior, model.seen.mode, rows, roughly=_others(model, prior, drawn.folds))
+        mode = fitting.mode(prior, model.seen.mode, rows, roughly=_curvature_of_others(model, prior, drawn.folds))
         posteriors.append(fitting.posterior(mode, prior, flat_intercept=True, rows=rows))
     job = PosteriorShares(tuple(posteriors), sizes.sum(0) - sizes, model.integrates)
     found = _scores(model, fitting.rows, job, f"{drawn.how}, {HELD_FIXED}")
     return drawn.with_groups(replace(found, held_out_ratio=fold_ratio(drawn.folds)), weight)
 
 
-def _others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
+def _curvature_of_others(model: LogisticRegression, prior: WeightPrior, folds: int) -> Array | None:
     """The approximate curvature of all folds but one."""
     if not model.seen.whole:
         return None

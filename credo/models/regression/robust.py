@@ -27,7 +27,7 @@ from credo.core.records import with_fields
 from credo.core.statistics import Positions, Totals
 from credo.data import Batch, Source
 from credo.data.schema import Schema
-from credo.errors import DataError, EvidenceError, counted
+from credo.errors import EvidenceError, counted
 from credo.families.linear_gaussian import Line, LinearGaussian
 from credo.models.drawn_folds import DrawnFolds
 from credo.models.metrics import fold_ratio
@@ -47,6 +47,7 @@ NOISE_LABEL = Label("noise")
 RIDGE_ROUNDS, RIDGE_TOLERANCE = 5, 0.01  # of EM, the ridge chosen again after each, until log ridge is stable
 LEAST_DEGREES, MOST_DEGREES = 1.0, 100.0  # degrees of freedom: Cauchy's, and nearly a Gaussian's
 LARGEST_EXPONENT = 600.0  # exp of more overflows
+FIRST_DEGREES = 4.0  # of freedom, at EM's start
 NOISE_EM_STEPS, NOISE_EM_TOLERANCE = 300, 1e-9
 ROUGH_TOLERANCE = 1e-6  # of EM while the ridge is being chosen
 COLLAPSED_SHARE = 1e-24  # of the variance at the start: with less, EM is on its way to 0
@@ -166,60 +167,59 @@ def _best_degrees(hidden: Totals) -> float:
 
 def fitted_with_student_noise(model: Model, table: Source, weight: Weight) -> Model:
     """EM from the fit with Gaussian noise."""
-    _refuse_once(table)
+    table.check_rereadable("EM reads the data several times")
     plain = with_fields(model, noise="gaussian").update(table, weight=weight)
     ridge = None if model.ridge == "evidence" else float(model.ridge)
     start = FittedLine.of(plain.design, plain._seen, LineSettings(None, ridge, model.select))
-    least = COLLAPSED_SHARE * float(start.posterior.mode().variance)
+    fit = NoiseEM(model, table, weight, COLLAPSED_SHARE * float(start.posterior.mode().variance))
     if model.ridge != "evidence":
-        found = _climbed(model, table, weight, start, None, 4.0, least)
-        return with_fields(plain, noise="student", robust=found)
-    found = first = _climbed(model, table, weight, start, None, 4.0, least, ROUGH_TOLERANCE)
+        return with_fields(plain, noise="student", robust=fit.begun_at(start, FIRST_DEGREES))
+    found = first = fit.begun_at(start, FIRST_DEGREES, ROUGH_TOLERANCE)
     for _ in range(RIDGE_ROUNDS):
         best = replace(RidgeEvidence.of(found.expected[LABEL]), n=found.rows).best
         if abs(np.log(best / found.ridge)) < RIDGE_TOLERANCE:
             break
         line = replace(found.fitted, ridge=best, prior=reference_prior(found.expected[LABEL], best))
-        found = _climbed(model, table, weight, line, None, found.degrees, least, ROUGH_TOLERANCE)
+        found = fit.begun_at(line, found.degrees, ROUGH_TOLERANCE)
         if found.variance < SHRUNK_SHARE * first.variance:  # the weaker the ridge, the nearer the line to some rows
             raise EvidenceError(NO_SCALE.format(target=model.target))
-    found = _climbed(model, table, weight, found.fitted, None, found.degrees, least)
-    return with_fields(plain, noise="student", robust=found)
+    return with_fields(plain, noise="student", robust=fit.begun_at(found.fitted, found.degrees))
 
 
 def continued(model: Model, table: Source, weight: Weight) -> Model:
     """EM continued with more rows; the expected sums of earlier rows are kept."""
-    _refuse_once(table)
+    table.check_rereadable("EM reads the data several times")
     assert model.robust is not None
     evidence = with_fields(model, noise="gaussian", robust=None).update(table, weight=weight).evidence
     before = model.robust
-    least = COLLAPSED_SHARE * before.variance
-    found = _climbed(model, table, weight, before.fitted, before.expected, before.degrees, least)
-    return with_fields(model, evidence=evidence, robust=found)
+    fit = NoiseEM(model, table, weight, COLLAPSED_SHARE * before.variance, before.expected)
+    return with_fields(model, evidence=evidence, robust=fit.begun_at(before.fitted, before.degrees))
 
 
-def _climbed(
-    model: LinearRegression, table: Source, weight: Weight, start: FittedLine, earlier: Evidence | None, nu: float,
-    least_variance: float, tolerance: float = NOISE_EM_TOLERANCE,
-) -> StudentNoise:  # fmt: skip
-    weights, names = Weights.of(weight), model.needs(table.without(weight))
-    at, variance = start.posterior.mode()
-    line = StudentLine(
-        start.basis, str(model.target), start.prior, weights.of_a_row, Line(at, float(variance)), nu, earlier,
-        least_variance,
-    )  # fmt: skip
-    fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=NOISE_EM_STEPS, tolerance=tolerance)
-    if not fit.converged:
-        tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")
-    whole = fit.evidence if earlier is None else fit.evidence + earlier
-    assert start.ridge is not None
-    basis = start.basis
-    return StudentNoise(basis.features, basis.scales, basis.kept, start.ridge, whole, fit.model.degrees, fit.history)
+@dataclass(frozen=True, eq=False)
+class NoiseEM:
+    """EM over the rows of a table."""
 
+    model: LinearRegression
+    table: Source
+    weight: Weight
+    least_variance: float  # with less, the noise has no scale
+    earlier: Evidence | None = None  # expected sums of earlier rows
 
-def _refuse_once(table: Source) -> None:
-    if table.once:
-        raise DataError("EM reads the data several times, and an iterator can be read only once: give a table")
+    def begun_at(self, start: FittedLine, degrees: float, tolerance: float = NOISE_EM_TOLERANCE) -> StudentNoise:
+        """The optimum that EM reaches from a line with Student-t noise of so many degrees of freedom."""
+        table, weights, basis = self.table, Weights.of(self.weight), start.basis
+        names, (at, variance) = self.model.needs(table.without(self.weight)), start.posterior.mode()
+        line = StudentLine(
+            basis, str(self.model.target), start.prior, weights.of_a_row, Line(at, float(variance)), degrees,
+            self.earlier, self.least_variance,
+        )  # fmt: skip
+        fit = accelerated_em(line, lambda: weights.partitions(table, names), steps=NOISE_EM_STEPS, tolerance=tolerance)
+        if not fit.converged:
+            tell(f"EM ended after {counted(len(fit.history) - 1, 'step')}, before it converged")
+        sums = fit.evidence if self.earlier is None else fit.evidence + self.earlier
+        assert start.ridge is not None
+        return StudentNoise(basis.features, basis.scales, basis.kept, start.ridge, sums, fit.model.degrees, fit.history)
 
 
 def cross_validated(model: LinearRegression, drawn: DrawnFolds, weight: Weight, seed: int) -> NumberScores:

@@ -17,7 +17,6 @@ from credo.core.learning import RowWeights, Weight, Weights
 from credo.data import Batch, Source
 from credo.data.partitions import Opened
 from credo.engines import Partition
-from credo.errors import DataError
 from credo.numerics.exact import Array
 from credo.numerics.softmax import Derivatives, FeatureRows, LikelihoodSums, SumLikelihood, TimesCurvature
 
@@ -102,10 +101,7 @@ class TableRows:
     def of(
         cls, model: LogisticRegression, table: Source, weight: Weight, folds: FoldDraw | None = None
     ) -> TableRows:  # fmt: skip
-        if table.once:
-            raise DataError(
-                "logistic regression reads the rows several times, and an iterator can be read only once: give a table"
-            )
+        table.check_rereadable("logistic regression reads the rows several times")
         weights = Weights.of(weight)
         encode = EncodeRows(model, weights.of_a_row, folds)
         return cls(encode, table, weights)._with_rows_held()
@@ -125,7 +121,7 @@ class TableRows:
         return replace(self, held=tuple(found), sizes=tuple(sizes))
 
     @property
-    def _held(self) -> Sequence[Opened[FeatureRows]]:
+    def _held_partitions(self) -> Sequence[Opened[FeatureRows]]:
         """The encoded batches in their original partitions, whose results are added first."""
         rows = iter(self.held or ())
         return [Opened(tuple(islice(rows, size))) for size in self.sizes]
@@ -142,7 +138,7 @@ class TableRows:
         if self.fold is not None:
             job = InFold(job, self.fold, inside)
         if self.held is not None:
-            found = engines.reduce(job, self._held, total)
+            found = engines.reduce(job, self._held_partitions, total)
         else:
             found = engines.reduce(OfBatch(self.encode, job), self._partitions(), total)
         assert found is not None
@@ -151,7 +147,7 @@ class TableRows:
     def map(self, job: Callable[[FeatureRows], Result]) -> Iterator[Result]:
         """A job's results for each batch."""
         if self.held is not None:
-            return engines.map(job, self._held)
+            return engines.map(job, self._held_partitions)
         return engines.map(OfBatch(self.encode, job), self._partitions())
 
     def sums(self, coefficients: Array, derivatives: Derivatives = "gradient") -> LikelihoodSums:

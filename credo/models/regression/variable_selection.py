@@ -112,7 +112,7 @@ def _walked(weigh: SubsetEvidence) -> tuple[Array, Subset]:
     rng, p = np.random.default_rng(CHAIN_SEED), len(weigh.names)
     seen = np.zeros(p)
     for step in range(CHAIN_WARM_UP + CHAIN_STEPS):
-        proposed = _moved(now, p, rng)
+        proposed = _proposed(now, p, rng)
         if weigh.allowed(proposed) and np.log(rng.random()) < weigh(proposed) - weigh(now):
             now = proposed
             best = max(best, now, key=weigh)
@@ -121,7 +121,7 @@ def _walked(weigh: SubsetEvidence) -> tuple[Array, Subset]:
     return seen / CHAIN_STEPS, best
 
 
-def _moved(subset: Subset, size: int, rng: Any) -> Subset:
+def _proposed(subset: Subset, size: int, rng: Any) -> Subset:
     """A symmetric proposal: add, drop or swap a column."""
     i = int(rng.integers(size))
     if rng.random() < 0.5:

@@ -225,7 +225,7 @@ class DecisionTree(ClassEvidence):
         """
         return self._scores_left_out(data, target, weight)
 
-    def _held(self, how: str) -> str:
+    def _validation_name(self, how: str) -> str:
         return f"{how}, branches held fixed"
 
     def _left_out(self, weights: RowWeights, batch: Batch) -> tuple[Array, Hard]:
@@ -250,10 +250,7 @@ class DecisionTree(ClassEvidence):
         tables of up to 20,000 rows), unless chance explains the repetition.
         """
         table = self._labelled(data, target)
-        if table.once:
-            raise DataError(
-                "cross-validation reads the data twice, and an iterator can be read only once: give a table"
-            )
+        table.check_rereadable("cross-validation reads the data twice")
         return cross_validated(self, DrawnFolds.of(self, table, folds, weight, groups), weight, seed)
 
     # Description

@@ -70,8 +70,8 @@ class CausalGraph(DirectedGraph, Shown):
         the general algorithm."""
         from credo.networks.causes.identification import identify
 
-        causes, outcomes = self._asked(cause, "a cause"), self._asked(outcome, "an outcome")
-        known = self._asked(given, "what is given") if given else ()
+        causes, outcomes = self._checked_names(cause, "a cause"), self._checked_names(outcome, "an outcome")
+        known = self._checked_names(given, "what is given") if given else ()
         if both := {*causes} & {*outcomes}:
             raise SchemaError(f"{min(both)!r} is cause and outcome: an effect is of one variable on another")
         if both := {*known} & {*causes, *outcomes}:
@@ -113,7 +113,7 @@ class CausalGraph(DirectedGraph, Shown):
 
         return Network(self.projection.observed_parents())
 
-    def _asked(self, names: str | Sequence[str], what: str) -> tuple[str, ...]:
+    def _checked_names(self, names: str | Sequence[str], what: str) -> tuple[str, ...]:
         found = tuple(graph.one_or_several(names))
         if not found or len({*found}) < len(found):
             raise SchemaError(f"{what} must be a name or several, each once, not {names!r:.60}")

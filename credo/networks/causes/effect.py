@@ -173,10 +173,8 @@ def effect_of(
     """The estimand with the network's tables, and with tables drawn from their posterior."""
     from credo.networks.table_beliefs import TABLE_DRAWS, concentrations, drawn_tables, has_posterior
 
-    size, random = (
-        check_whole("draws", TABLE_DRAWS if draws is None else draws, 1),
-        np.random.default_rng(check_seed(seed)),
-    )
+    size = check_whole("draws", TABLE_DRAWS if draws is None else draws, 1)
+    random = np.random.default_rng(check_seed(seed))
     evaluation = Evaluation.of(found, net, given or {})
     (table,), (seen,) = evaluation.of_joint(evaluation.queried(net)[None])
     if np.isnan(table).any():

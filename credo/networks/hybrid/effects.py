@@ -73,7 +73,7 @@ def hybrid_effect(
         raise NetworkError(found.reason)
     known, states = dict(given or {}), net.states[cause]
     done = [net.do({cause: state}).query(outcome, known) for state in states]
-    seen = [_seen(net, outcome, {**known, cause: state}) for state in states]
+    seen = [_answer_if_possible(net, outcome, {**known, cause: state}) for state in states]
     if outcome in net.numbers:
         return NumberEffect(found, states, tuple(done), tuple(seen), known)
     own = net.states[outcome]
@@ -82,7 +82,7 @@ def hybrid_effect(
     return Effect(found, states, own, table, beside, None, known)
 
 
-def _seen(net: HybridNetwork, outcome: str, given: Mapping[str, object]) -> Any:
+def _answer_if_possible(net: HybridNetwork, outcome: str, given: Mapping[str, object]) -> Any:
     try:
         return net.query(outcome, given)
     except EvidenceError:  # never occurs

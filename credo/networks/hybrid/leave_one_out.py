@@ -32,8 +32,7 @@ def leave_one_out(net: HybridNetwork, data: object, weight: Weight) -> Validatio
     learner._check_additive("leave rows out")
     if net.history:
         raise EvidenceError("the nodes were fitted by EM: leaving out a row needs a refit; fit parts of the rows")
-    if table.once:
-        raise DataError("leave-one-out reads the data once more, and an iterator can be read only once: give a table")
+    table.check_rereadable("leave-one-out reads the data once more")
     names = learner.needs(table.without(weight))
     job, partitions = LeaveOutOfNodes.of(learner, weights.of_a_row), weights.partitions(table, names)
     if table.sums_scores:

@@ -60,14 +60,14 @@ class RowAnswers:
                 for pattern in self.inference.patterns(rows, beyond):
                     summed(pattern, found, batch)
             for row in beyond:
-                found[row] = self._one(asked, rows, row, batch)
+                found[row] = self._answer_of_row(asked, rows, row, batch)
             parts.append(found)
         if self.estimated:
             count = counted(self.estimated, "row")
             tell(f"{count} were estimated by {LIKELIHOOD_WEIGHTING}: their missing cells are too many")
         return np.concatenate(parts)
 
-    def _one(self, asked: Callable[[dict[str, Any]], Any], rows: HybridRows, row: int, batch: Batch) -> Any:
+    def _answer_of_row(self, asked: Callable[[dict[str, Any]], Any], rows: HybridRows, row: int, batch: Batch) -> Any:
         try:
             with quietly():
                 found = asked(self.inference.findings(rows, row))

@@ -93,10 +93,8 @@ def both_below(h: Array, k: Array, correlation: Array) -> Array:
     from scipy.special import ndtr, owens_t
 
     h, k, rho = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (h, k, correlation)))
-    end_h, end_k = (
-        np.clip(h, -NO_MASS_BEYOND, NO_MASS_BEYOND) + 0.0,
-        np.clip(k, -NO_MASS_BEYOND, NO_MASS_BEYOND) + 0.0,
-    )  # no -0.0: 1/0 has a sign
+    end_h = np.clip(h, -NO_MASS_BEYOND, NO_MASS_BEYOND) + 0.0  # no -0.0: 1/0 has a sign
+    end_k = np.clip(k, -NO_MASS_BEYOND, NO_MASS_BEYOND) + 0.0
     away = np.sqrt(1.0 - rho**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope_h, slope_k = (end_k / end_h - rho) / away, (end_h / end_k - rho) / away

@@ -16,25 +16,28 @@ from credo.networks.inference.forward import forward, most_weight, weighted
 from credo.networks.inference.gibbs import gibbs
 from credo.networks.inference.loopy import loopy
 from credo.networks.inference.potentials import Potentials
+from credo.networks.inference.sizes import Sampling
 from credo.numerics.arrays import Codes
 from credo.numerics.exact import Array
 
 FEWEST_WEIGHTED_SAMPLES = 100  # effective samples: with fewer, Gibbs sampling replaces likelihood weighting
-FEWEST_RELIABLE_SAMPLES = 10  # effective samples: with fewer, standard errors are unreliable
+FEWEST_EFFECTIVE_SAMPLES = 10  # effective samples: with fewer, standard errors are unreliable
 
 
 def estimates(
-    potentials: Potentials, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int
+    potentials: Potentials, findings: Findings, asked: Sequence[JointQuery], sampling: Sampling
 ) -> list[Estimate]:
     """P(variables, event | findings) of each joint query. "auto" is likelihood weighting; Gibbs sampling, where its
     effective sample size is small."""
+    method, samples, seed = sampling
     if method == "loopy":
         return loopy(potentials, findings, asked)
     check_samples(samples)
     directed = potentials.directed
     if method == "auto":
         try:
-            found = estimates(potentials, findings, asked, "likelihood-weighting", samples, seed) if directed else []
+            weighting = sampling._replace(method="likelihood-weighting")
+            found = estimates(potentials, findings, asked, weighting) if directed else []
         except EvidenceError:
             found = []
         if found and found[0].sure >= min(FEWEST_WEIGHTED_SAMPLES, samples):
@@ -48,9 +51,10 @@ def estimates(
     return _averaged(potentials, findings, drawn(potentials, findings, samples, seed), asked, method)
 
 
-def log_total(potentials: Potentials, findings: Findings, method: str, samples: int, seed: int) -> Total:
+def log_total(potentials: Potentials, findings: Findings, sampling: Sampling) -> Total:
     """log P(evidence), for a Markov network log Z. "auto" is likelihood weighting; annealed importance sampling, where
     its effective sample size is small."""
+    method, samples, seed = sampling
     if method == "loopy":
         raise NetworkError("loopy propagation doesn't give the probability of evidence: sample")
     check_samples(samples)
@@ -59,7 +63,7 @@ def log_total(potentials: Potentials, findings: Findings, method: str, samples: 
         weights = np.concatenate([each for _, each in drawn(potentials, findings, samples, seed)])
         if method != "auto":
             found = mean_of(weights, method)
-            return replace(found, reliable=found.effective >= FEWEST_RELIABLE_SAMPLES)
+            return replace(found, reliable=found.effective >= FEWEST_EFFECTIVE_SAMPLES)
         heaviest = most_weight(potentials, findings)
         if np.exp(weights - heaviest).sum() >= FEWEST_WEIGHTED_SAMPLES:
             return mean_of(weights, "likelihood-weighting")
@@ -110,6 +114,6 @@ def _averaged(
 
         variance = np.maximum(own * (1.0 - 2.0 * p) + p**2 * square, 0.0)
         error = np.maximum(np.sqrt(variance) / total, floors)
-        reliable = effective >= FEWEST_RELIABLE_SAMPLES or not group.unsure(findings)
+        reliable = effective >= FEWEST_EFFECTIVE_SAMPLES or not group.unsure(findings)
         found.append(Estimate(p.reshape(shape), error.reshape(shape), effective, method, spread, sure, reliable))
     return found

@@ -19,7 +19,7 @@ from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.joint_table import JointTable, is_small
 from credo.networks.inference.potentials import Potentials
 from credo.networks.inference.simulated_annealing import best_found, best_of_some
-from credo.networks.inference.sizes import EXACT
+from credo.networks.inference.sizes import EXACT, Sampling
 from credo.networks.inference.trees import Trees
 from credo.numerics.arrays import Flags, Integers
 from credo.numerics.exact import Array
@@ -100,53 +100,54 @@ class Components:
         self._cuts: OrderedDict[bytes, Cut] = OrderedDict()
 
     def estimates(
-        self, findings: Findings, asked: Sequence[JointQuery], method: str, samples: int, seed: int, check: Check
+        self, findings: Findings, asked: Sequence[JointQuery], sampling: Sampling, check: Check
     ) -> list[Estimate]:
         """P(variables, event | findings) of each joint query: the product over components."""
         cut = self._cut(findings, {v for group in asked for v in (*group.variables, *group.event)})
-        check(self._known(cut, findings))
+        check(self._log_of_observed(cut, findings))
         split = [self._split(cut, findings, group) for group in asked]
         answered: dict[tuple[int, int], Estimate] = {}
         for i, part in enumerate(cut.parts):
             mine = [(g, own[i]) for g, own in enumerate(split) if i in own]
             own = part.findings(self.potentials, findings)
-            found = _component_estimates(part, own, [group for _, group in mine], method, samples, seed, check)
+            found = _component_estimates(part, own, [group for _, group in mine], sampling, check)
             answered |= {(g, i): each for (g, _), each in zip(mine, found, strict=True)}
         return [
             self._product(
                 group,
                 findings,
                 [(cut.parts[i], own, answered[g, i]) for i, own in split[g].items()],
-                _unsampled(method),
+                _unsampled(sampling.method),
             )
             for g, group in enumerate(asked)
         ]
 
-    def log_total(self, findings: Findings, method: str, samples: int, seed: int) -> Total:
+    def log_total(self, findings: Findings, sampling: Sampling) -> Total:
         """log P(evidence), or log Z without arrows: the sum over components."""
         cut = self._cut(findings, ())
-        value, error, effective, how, reliable = self._known(cut, findings), 0.0, np.inf, _unsampled(method), True
+        how = _unsampled(sampling.method)
+        value, error, effective, reliable = self._log_of_observed(cut, findings), 0.0, np.inf, True
         for part in cut.parts if value > -np.inf else ():
             own = part.findings(self.potentials, findings)
-            found = _total(part, own, method, samples, seed)
+            found = _total(part, own, sampling)
             value, error = value + found.log_value, hypot(error, found.error)
             if found.method != EXACT:
                 effective, how, reliable = min(effective, found.effective), found.method, reliable and found.reliable
         return Total(value, error, effective, how, reliable)
 
     def best(
-        self, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int, check: Check
+        self, findings: Findings, asked: Sequence[int] | None, sampling: Sampling, check: Check
     ) -> tuple[Integers, float | Total, str]:
         """The most probable joint state of all variables or some, its log-probability, and the method."""
         everything = range(len(self.potentials.card))
         cut = self._cut(findings, everything if asked is None else asked)
-        codes, value, how = findings.codes.copy(), self._known(cut, findings), EXACT
+        codes, value, how = findings.codes.copy(), self._log_of_observed(cut, findings), EXACT
         check(value)
         error, effective, estimated, reliable = 0.0, np.inf, False, True
         for part in cut.parts:
             own = part.findings(self.potentials, findings)
             wanted = None if asked is None else [part.number[v] for v in asked if v in part.number and codes[v] < 0]
-            found, log_joint, exactly = _best(part, own, wanted, method, samples, seed)
+            found, log_joint, exactly = _best(part, own, wanted, sampling)
             if isinstance(log_joint, Total):
                 estimated, error, reliable = True, hypot(error, log_joint.error), reliable and log_joint.reliable
                 effective, log_joint = min(effective, log_joint.effective), log_joint.log_value
@@ -213,7 +214,7 @@ class Components:
                 waiting += held.scopes[f][:-1]
         return used
 
-    def _known(self, cut: Cut, findings: Findings) -> float:
+    def _log_of_observed(self, cut: Cut, findings: Findings) -> float:
         """The log of the factors over observed variables only."""
         held, found = self.potentials, self.potentials.log_scale
         with np.errstate(divide="ignore"):
@@ -283,20 +284,18 @@ def _component_estimates(
     part: ConnectedComponent,
     findings: Findings,
     asked: Sequence[JointQuery],
-    method: str,
-    samples: int,
-    seed: int,
+    sampling: Sampling,
     check: Check,
 ) -> list[Estimate]:
     """The answers for one component, exact if it fits; evidence on a component that isn't queried must be possible, as
     far as can be determined."""
-    if method in ("auto", EXACT):
+    if sampling.method in ("auto", EXACT):
         try:
             return [*_exactly(part, findings, asked, check)]
         except SizeError:
-            if method == EXACT and asked:
+            if sampling.method == EXACT and asked:
                 raise
-    return estimates(part.potentials, findings, asked, method, samples, seed) if asked else []
+    return estimates(part.potentials, findings, asked, sampling) if asked else []
 
 
 def _exactly(
@@ -342,22 +341,23 @@ def _sure(table: Array) -> Estimate:
     return Estimate(table, np.zeros_like(table), np.inf, EXACT, lambda _: 0.0)
 
 
-def _total(part: ConnectedComponent, findings: Findings, method: str, samples: int, seed: int) -> Total:
-    if method in ("auto", EXACT):
+def _total(part: ConnectedComponent, findings: Findings, sampling: Sampling) -> Total:
+    if sampling.method in ("auto", EXACT):
         try:
             return Total(part.exact.log_total(findings.codes, findings.weights), 0.0, np.inf, EXACT)
         except SizeError:
-            if method == EXACT:
+            if sampling.method == EXACT:
                 raise
-    return log_total(part.potentials, findings, method, samples, seed)
+    return log_total(part.potentials, findings, sampling)
 
 
 def _best(
-    part: ConnectedComponent, findings: Findings, asked: Sequence[int] | None, method: str, samples: int, seed: int
+    part: ConnectedComponent, findings: Findings, asked: Sequence[int] | None, sampling: Sampling
 ) -> tuple[Integers, float | Total, bool]:
     """The most probable joint state of a component, its log-probability, and whether it is exact."""
+    method, samples, seed = sampling
     if asked is not None and not asked:
-        found = _total(part, findings, "auto" if method == "gibbs" else method, samples, seed)
+        found = _total(part, findings, sampling._replace(method="auto") if method == "gibbs" else sampling)
         return findings.codes, found.log_value if found.method == EXACT else found, True
     if method in ("auto", EXACT):
         try:

@@ -67,7 +67,7 @@ class Elimination:
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         """log P(evidence), for a Markov network log Z; -inf if the evidence is impossible."""
-        run = self._started_run(codes, weights, self._known(codes, weights))
+        run = self._started_run(codes, weights, self._observed(codes, weights))
         found = None if run is None else run.summed([])
         return self._trees.log_total(codes, weights) if run is None or found is None else found
 
@@ -84,7 +84,7 @@ class Elimination:
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """P(variables | evidence), an axis for each; and log P(evidence)."""
         free = [v for v in variables if codes[v] < 0]
-        run = self._started_run(codes, weights, [*self._known(codes, weights), *free], free)
+        run = self._started_run(codes, weights, [*self._observed(codes, weights), *free], free)
         found = None if run is None else run.summed(free)
         if run is None or found is None:
             return self._trees.joint(codes, weights, variables)
@@ -99,7 +99,7 @@ class Elimination:
         """The most probable joint state of some variables (None: of all), and the log of its joint probability."""
         last = range(len(codes)) if variables is None else variables
         free = [v for v in last if codes[v] < 0]
-        run = self._started_run(codes, weights, [*self._known(codes, weights), *free], free)
+        run = self._started_run(codes, weights, [*self._observed(codes, weights), *free], free)
         found = None if run is None else run.summed(free, maximised=True)
         if run is None or found is None:
             return self._trees.best(codes, weights, variables)
@@ -112,7 +112,7 @@ class Elimination:
     def _trees(self) -> Trees:
         return self._compiled()
 
-    def _known(self, codes: Integers, weights: Array) -> list[int]:
+    def _observed(self, codes: Integers, weights: Array) -> list[int]:
         """The observed variables."""
         known = codes >= 0
         if len(weights):
@@ -250,7 +250,7 @@ class EliminationRun:
         self._left: list[ScopedTable] = buckets[stop]
         if _log_lower_bound(self._left) is None:
             return None
-        return self._whole(last) if not self.rest else self._whole_of_rest()
+        return self._log_sum(last) if not self.rest else self._whole_of_rest()
 
     def _whole_of_rest(self) -> float:
         table, self._left = self.product(self.rest), []
@@ -258,7 +258,7 @@ class EliminationRun:
         self.cliques.append(Clique(-1, self.rest, table, total))
         return self._log + log(total) if total > 0.0 else -inf
 
-    def _whole(self, last: Sequence[int]) -> float:
+    def _log_sum(self, last: Sequence[int]) -> float:
         if not self._left:
             return self._log
         total = float(self.product(last).sum())

@@ -12,7 +12,7 @@ from credo.errors import SizeError, counted
 from credo.networks.inference.estimate import UNRELIABLE, JointQuery, Total
 from credo.networks.inference.exact import ExactInference
 from credo.networks.inference.findings import Findings
-from credo.networks.inference.sizes import EXACT, Method, needed
+from credo.networks.inference.sizes import EXACT, Sampling, needed
 from credo.notices import tell
 from credo.numerics.arrays import Integers
 from credo.numerics.exact import Array
@@ -54,7 +54,7 @@ class SamplingFallback:
 
     def __init__(self, exact: ExactInference, model: GraphicalModel, how: Fallback) -> None:
         self._exact, self._model, self.estimated = exact, model, EstimatedRows()
-        self._how: tuple[Method, int, int] = "auto", how.samples, how.seed
+        self._how = Sampling("auto", how.samples, how.seed)
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         try:
@@ -62,7 +62,7 @@ class SamplingFallback:
         except SizeError as error:
             need, possible = error, list[float]()
         asked = [JointQuery(variables)]
-        (found,) = self._model.components.estimates(Findings(codes, weights), asked, *self._how, check=possible.append)
+        (found,) = self._model.components.estimates(Findings(codes, weights), asked, self._how, possible.append)
         self._note(need, found.method, float(found.error.max()), found.reliable)
         return found.table, min(possible, default=0.0)
 
@@ -70,7 +70,7 @@ class SamplingFallback:
         try:
             return self._exact.log_total(codes, weights)
         except SizeError as error:
-            found = self._model.components.log_total(Findings(codes, weights), *self._how)
+            found = self._model.components.log_total(Findings(codes, weights), self._how)
             self._note(error, found.method, found.error, found.reliable)
             return found.log_value
 
@@ -79,9 +79,8 @@ class SamplingFallback:
             return self._exact.best(codes, weights, variables)
         except SizeError as error:
             need, possible = error, list[float]()
-        found, total, how = self._model.components.best(
-            Findings(codes, weights), variables, *self._how, check=possible.append
-        )
+        findings = Findings(codes, weights)
+        found, total, how = self._model.components.best(findings, variables, self._how, possible.append)
         self._note(need, how, np.nan, True)
         return found, min([total.log_value if isinstance(total, Total) else total, *possible])
 

@@ -218,17 +218,15 @@ def _run_statistics(
 ) -> RunStatistics:
     """The statistics of some runs, annealed and then continued for the given number of rounds."""
     rounds = len(powers) - 1
+    warming = rounds // ROUNDS_PER_BURN_IN
+    half = max(1, (rounds - warming) // 2)
     begun, held = run(path, count, powers, seed, first, last), path.potentials
     card, cells = held.card, int(held.places[-1])
     shares, seen = np.zeros((2, last - first, cells)), np.zeros(cells, dtype=np.bool_)
     counts = [np.zeros((2, last - first, _cells(held, group) + 1)) for group in asked]  # last: the event fails
     others = np.setdiff1d(np.arange(len(card)), path.turns.free)
     for r in np.flatnonzero(begun.log_weights > -np.inf).tolist():
-        step, warming, half = (
-            begun.steps,
-            rounds // ROUNDS_PER_BURN_IN,
-            max(1, (rounds - rounds // ROUNDS_PER_BURN_IN) // 2),
-        )
+        step = begun.steps
         for part_of in (-1, 0, 1):
             own, size = np.zeros(cells), half if part_of >= 0 else warming
             for codes in _rounds(path, begun.seeds[r], step, begun.now[r], size, own):

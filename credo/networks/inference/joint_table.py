@@ -34,11 +34,11 @@ class JointTable:
 
     def log_total(self, codes: Integers, weights: Array) -> float:
         """log P(evidence), for a Markov network log Z; -inf if the evidence is impossible."""
-        return self._log(self._known(codes, weights).sum())
+        return self._log(self._reduced(codes, weights).sum())
 
     def marginals(self, codes: Integers, weights: Array, out: Array) -> float:
         """log P(evidence); out = P(variable | evidence) of each variable, in the order of the states."""
-        table = self._known(codes, weights)
+        table = self._reduced(codes, weights)
         total = table.sum()
         if total > 0:
             axes = range(table.ndim)
@@ -51,7 +51,7 @@ class JointTable:
 
     def joint(self, codes: Integers, weights: Array, variables: Sequence[int]) -> tuple[Array, float]:
         """P(variables | evidence), an axis for each; and log P(evidence)."""
-        table = self._known(codes, weights)
+        table = self._reduced(codes, weights)
         total = table.sum()
         found = table.sum(tuple(v for v in range(table.ndim) if v not in variables))
         found = found.transpose([sorted(variables).index(v) for v in variables])
@@ -61,7 +61,7 @@ class JointTable:
 
     def best(self, codes: Integers, weights: Array, variables: Sequence[int] | None) -> tuple[Integers, float]:
         """The most probable joint state of some variables (None: of all), and the log of its joint probability."""
-        table, chosen = self._known(codes, weights), codes.copy()
+        table, chosen = self._reduced(codes, weights), codes.copy()
         kept = sorted(range(table.ndim) if variables is None else variables)
         found = table.sum(tuple(v for v in range(table.ndim) if v not in kept))
         place = np.unravel_index(int(found.argmax()), found.shape)
@@ -69,7 +69,7 @@ class JointTable:
             chosen[v] = code if codes[v] < 0 else codes[v]
         return chosen, self._log(found[place])
 
-    def _known(self, codes: Integers, weights: Array) -> Array:
+    def _reduced(self, codes: Integers, weights: Array) -> Array:
         """The joint table reduced by the evidence; an observed variable's axis has length 1."""
         table = self._table[tuple(slice(None) if code < 0 else slice(code, code + 1) for code in codes.tolist())]
         for v in range(table.ndim) if len(weights) else ():

@@ -22,6 +22,7 @@ from credo.networks.inference.estimate import JointQuery, Total, check_samples, 
 from credo.networks.inference.findings import NO_LIKELIHOODS, Findings
 from credo.networks.inference.forward import mixed_seed
 from credo.networks.inference.potentials import Potentials
+from credo.networks.inference.sizes import Sampling
 from credo.numerics.arrays import Integers
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def best_of_some(
     """Marginal MAP: the best of several candidates (the states found for all variables, and each variable's own best),
     scored exactly if that fits in memory, then improved by hill climbing."""
     places, cards = list(asked), [int(potentials.card[v]) for v in asked]
-    codes, _ = best_found(potentials, findings, samples, seed)
-    *shares, together = estimates(potentials, findings, _joint_queries(asked, cards), "auto", samples, seed)
+    sampling, (codes, _) = Sampling("auto", samples, seed), best_found(potentials, findings, samples, seed)
+    *shares, together = estimates(potentials, findings, _joint_queries(asked, cards), sampling)
     starts = [codes[places], *([[int(each.table.argmax()) for each in shares]] if shares else [])]
     if not shares:
         likeliest = np.argsort(-together.table, axis=None)[:TRIED_STATES]
@@ -90,7 +91,7 @@ def best_of_some(
             found.append(_climbed_exactly(exact, findings, asked, chosen))
         except SizeError:
             try:
-                total = log_total(potentials, Findings(chosen, findings.weights), "auto", samples, seed)
+                total = log_total(potentials, Findings(chosen, findings.weights), sampling)
             except EvidenceError:  # these states may be jointly impossible
                 continue
             found.append((chosen, total))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import Literal, TypedDict, get_args
+from typing import Literal, NamedTuple, TypedDict, get_args
 
 from credo.errors import NetworkError, SizeError, suggest
 from credo.networks.inference.memory import ANSWER_MEMORY, setting
@@ -21,6 +21,14 @@ KEPT_PRODUCT = 2**25  # largest product of constant factors, in cells, that a tr
 UNCHECKED_NUMBERS = 2**10  # smaller tables surely fit: asking how much memory is free takes time
 LARGEST_QUERY_TABLE = 2**20  # cells of a joint table that a query returns
 MEMORY_LIMIT = 8 * 2**30  # bytes of one answer, unless CREDO_MEMORY sets another limit
+
+
+class Sampling(NamedTuple):
+    """The method of an answer, and the samples and the seed of its estimates."""
+
+    method: str
+    samples: int
+    seed: int
 
 
 class InferenceOptions(TypedDict, total=False):

@@ -90,11 +90,11 @@ class Trees:
         """The tree for the joint table of targets, for all marginals (ALL_VARIABLES), or for P(evidence) (None)."""
         any_do = targets is None or targets is ALL_VARIABLES
         if any_do and self._cells_of_any <= SMALL_TREE:
-            return self._whole
+            return self._whole_tree
         observed = codes >= 0
         pattern = observed.tobytes()
         if any_do and self._general_tree_serves(pattern):
-            return self._whole
+            return self._whole_tree
         if targets is ALL_VARIABLES:
             if not observed.any():
                 return self._cached(b"all ", lambda: self._plan)
@@ -142,7 +142,7 @@ class Trees:
         return np.inf if at_least > MIDDLE_TREE else self._plan.cells
 
     @cached_property
-    def _whole(self) -> Tree:
+    def _whole_tree(self) -> Tree:
         return Tree(self.structures.found(b"any ", lambda: TreeStructure.of(self._plan)), self.potentials)
 
     def query(self, observed: Flags, wanted: Flags, together: Integers, maximised: Flags | None = None) -> TreeQuery:

@@ -49,7 +49,7 @@ class ConfigurationCounts(Statistics):
         return self + other * -1.0
 
     def __mul__(self, factor: float) -> Self:
-        return type(self)(self.n * factor, self.cells)._seen()
+        return type(self)(self.n * factor, self.cells)._without_empty()
 
     __rmul__ = __mul__
 
@@ -59,7 +59,7 @@ class ConfigurationCounts(Statistics):
         ends = np.cumsum([len(part.cells) for part in parts])[:-1]
         at = np.split(which.reshape(-1).astype(np.int64), ends)
         total = Exact.gather([part.n for part in parts], at, len(cells))
-        return cls(total.reshape((len(cells),)), cells)._seen()
+        return cls(total.reshape((len(cells),)), cells)._without_empty()
 
     def without(self, other: Self) -> Self | None:
         """This minus other; None if other can't have been part of it."""
@@ -73,7 +73,7 @@ class ConfigurationCounts(Statistics):
             bool((self.n.value > 0).all()) and len(self.cells) == len(self.n.high) and np.array_equal(again, self.cells)
         )
 
-    def _seen(self) -> Self:
+    def _without_empty(self) -> Self:
         """The counts without configurations of weight 0."""
         kept = self.n.value != 0
         return self if kept.all() else type(self)(self.n[kept], self.cells[kept])

@@ -60,7 +60,7 @@ class VariableOrder:
         """Move a variable to its best place; returns the gain."""
         rest = self.place - (self.place > self.place[v])  # places between the other variables
         rest[v] = len(rest)
-        scores = self._own(v, rest)
+        scores = self._own_scores(v, rest)
         for w in np.flatnonzero(self.watched[v]).tolist():
             before = rest < rest[w]
             if self.place[v] < self.place[w]:
@@ -80,7 +80,7 @@ class VariableOrder:
         self._put(v, rest, best)
         return gain
 
-    def _own(self, v: int, rest: Places) -> Array:
+    def _own_scores(self, v: int, rest: Places) -> Array:
         """The score of v itself at each place: it changes only where a missed variable comes before."""
         scores = np.empty(len(rest))
         at = 0

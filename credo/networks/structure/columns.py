@@ -31,8 +31,8 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 MOST_BYTE_STATES = 256  # states whose codes fit in a byte
+MOST_NUMBERED_STATES = 2**62  # joint states that an integer can number
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from credo.errors import NetworkError, check_whole, suggest
 from credo.networks import graph
+from credo.networks.equivalence import Parents as Parents
 
-Parents = tuple[tuple[int, ...], ...]  # a directed acyclic graph: the parents of each variable, by number
 Arrow = tuple[int, int]  # (parent, child)
 Named = str | Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]  # arrows as users give them
 

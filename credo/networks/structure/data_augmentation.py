@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo.errors import SizeError
-from credo.networks.structure.columns import Columns
+from credo.networks.structure.columns import MOST_NUMBERED_STATES, Columns
 from credo.networks.structure.number_scores import NormalWishart, NumberTable, grouped_scatter
 from credo.networks.structure.score import Parents
 from credo.numerics.exact import Array
 
 Cells = Mapping[int, NDArray[Any]]  # for each variable, state codes or standardised numbers. (rows,)
-MOST_NUMBERED_STATES = 2**62  # joint states that an integer can number
 
 
 @dataclass(frozen=True, eq=False)

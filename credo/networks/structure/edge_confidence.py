@@ -69,8 +69,9 @@ def edge_confidence(
     constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
     again = method == "bootstrap"  # searches again among resampled rows
     task = task_of(
-        data, score, search, constraints, None, bins, kinds, weight, equivalent, seed, states, only_counts=not again
-    )
+        data, score, search, constraints=constraints, bins=bins, kinds=kinds, weight=weight, equivalent=equivalent,
+        seed=seed, states=states, only_counts=not again,
+    )  # fmt: skip
     if score == "auto" and not task.columns.numbers:
         task = replace(task, score="bdeu")
     complete = completed_task(task)

@@ -23,7 +23,13 @@ from credo.core.learning import Weights
 from credo.core.moments import CrossMoments
 from credo.data import Batch, Source
 from credo.errors import SizeError
-from credo.networks.structure.columns import CategoryColumn, Columns, NumberColumn, ReadColumns
+from credo.networks.structure.columns import (
+    MOST_NUMBERED_STATES,
+    CategoryColumn,
+    Columns,
+    NumberColumn,
+    ReadColumns,
+)
 from credo.networks.structure.conditional_gaussian import Mixed
 from credo.networks.structure.counting import distinct, occurring, summed
 from credo.networks.structure.number_scores import NumberSums, Standard
@@ -33,7 +39,6 @@ from credo.numerics.exact import Array
 
 MOST_DISTINCT_BYTES = 2**26  # bytes of distinct rows collected from the workers
 MOST_PAIR_CELLS = 2_000_000  # cells of the joint tables of all pairs, counted in one pass
-MOST_NUMBERED_STATES = 2**62  # joint states that an integer can number
 
 Members = tuple[int, ...]
 Counts = tuple[Integers, Array]  # joint states that occur, in order, and the weights of their rows

@@ -47,7 +47,7 @@ class CategoryTest:
     def p_value(self, a: int, b: int, given: Sequence[int]) -> float:
         from scipy.special import chdtrc, xlogy
 
-        keep = self._known([a, b, *given])
+        keep = self._complete_rows([a, b, *given])
         z, states = self._joint(given, keep)
         of_a, of_b = (self._column(v, keep) for v in (a, b))
         r, c = self.sizes[a], self.sizes[b]
@@ -80,7 +80,7 @@ class CategoryTest:
     def _incomplete(self) -> NDArray[np.bool_]:
         return np.asarray((self.codes < 0).any(1))
 
-    def _known(self, members: list[int]) -> NDArray[np.int64] | None:
+    def _complete_rows(self, members: list[int]) -> NDArray[np.int64] | None:
         """The rows in which all of these variables are known; None: all rows."""
         some = [v for v in members if self._incomplete[v]]
         return np.flatnonzero((self.codes[some] >= 0).all(0)) if some else None

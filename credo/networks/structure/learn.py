@@ -103,7 +103,10 @@ def learn_structure(
     ('Rain',)
     """
     constraints = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
-    task = task_of(data, score, search, constraints, options, bins, kinds, weight, equivalent, seed, only_counts=True)
+    task = task_of(
+        data, score, search, constraints=constraints, options=options, bins=bins, kinds=kinds, weight=weight,
+        equivalent=equivalent, seed=seed, only_counts=True,
+    )  # fmt: skip
     first, columns = _start(start, task.constraints), task.columns
     if isinstance(task.search, ColumnSearch):
         parents = task.search.of_columns(columns, task.constraints)
@@ -121,6 +124,7 @@ def task_of(
     data: object,
     score: str = "auto",
     search: str | StructureSearch = "auto",
+    *,
     constraints: Mapping[str, Any] | None = None,
     options: Mapping[str, object] | None = None,
     bins: int | None = None,

@@ -21,7 +21,7 @@ class Regret:
 
     def __init__(self, n: float) -> None:
         self.n = n
-        self._known = [-np.inf, 0.0, self._two()]  # for 0, 1 and 2 states
+        self._known = [-np.inf, 0.0, self._of_two_states()]  # for 0, 1 and 2 states
 
     def __call__(self, states: float) -> float:
         if self.n <= 0:
@@ -37,7 +37,7 @@ class Regret:
     def of(self, states: Array) -> Array:
         return np.array([self(each) for each in states])
 
-    def _two(self) -> float:
+    def _of_two_states(self) -> float:
         n = round(self.n)
         if n > MOST_SUMMED_ROWS:
             return float(np.log(np.sqrt(np.pi * n / 2) + 2 / 3 + np.sqrt(np.pi / (2 * n)) / 12 - 4 / (135 * n)))

@@ -49,7 +49,7 @@ class GivenTables(Surface):
 
     def predict_proba(self, variable: str) -> Array:
         """P(variable | the tables) of each member. (members, states)"""
-        self._known(variable)
+        self._check_variable(variable)
         found = np.eye(len(self.network.states[variable]))[self.ground.plates.codes[variable]]
         start = self.ground.offsets[variable]
         for copies in self.ground.copies():
@@ -89,7 +89,7 @@ class GivenTables(Surface):
     def count(self, variable: str, value: object, where: Given = None, *, given: Given = None) -> dict[int, float]:
         """The distribution of the number of such members for which the variable has this value, given the tables:
         {number: probability}."""
-        asked = self._asked(variable, value, where)
+        asked = self._asked_copies(variable, value, where)
         shares = np.zeros(1 + int((asked.codes == asked.code).sum()))
         shares[-1] = 1.0  # members known to have the value
         for each in self._components(asked, given, counting=True):
@@ -98,14 +98,14 @@ class GivenTables(Surface):
 
     def _probability_of_none(self, variable: str, value: object, where: Given, given: Given, *, holds: bool) -> float:
         """P(no member has the value) or, if `holds` is false, P(no member has another value)."""
-        asked = self._asked(variable, value, where, holds)
+        asked = self._asked_copies(variable, value, where, holds)
         self._further_findings(given)  # an error even if the tables alone give the answer
         if ((asked.codes >= 0) & ((asked.codes == asked.code) == holds)).any():
             return 0.0
         return prod(float(each[0]) for each in self._components(asked, given, counting=False))
 
-    def _asked(self, variable: str, value: object, where: Given, holds: bool = True) -> AskedCopies:
-        self._known(variable)
+    def _asked_copies(self, variable: str, value: object, where: Given, holds: bool = True) -> AskedCopies:
+        self._check_variable(variable)
         template, plates = self.network.template, self.ground.plates.by_name
         code = state(template.potentials, template.potentials.number[variable], value)
         chosen = chosen_members(plates[plate_of(variable)], plates, where, self.network.keys)
@@ -195,14 +195,14 @@ class GivenTables(Surface):
                 raise EvidenceError(f"{name} is {own[known]!r} in the tables: further findings are about unknown cells")
         return more
 
-    def _known(self, variable: object) -> None:
+    def _check_variable(self, variable: object) -> None:
         if variable not in self.network.parents:
             raise SchemaError(f"there is no variable {variable!r}; {suggest(variable, self.network.parents)}")
 
     def _number(self, name: object) -> int:
         """The index of a copy, by name."""
         variable, bracket, rest = str(name).partition("[")
-        self._known(variable)
+        self._check_variable(variable)
         plate: Plate = self.ground.plates.by_name[plate_of(variable)]
         if not bracket or not rest.endswith("]"):
             example = f"{variable}[{plate.members[0]}]"

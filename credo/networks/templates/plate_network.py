@@ -76,9 +76,9 @@ class PlateNetwork(Template):
         self._hold(net, checked_keys(keys, parents))
 
     def _hold(self, template: Network, keys: Mapping[str, str]) -> None:
-        net = template
-        self._set(net.parents, keys, net.tables, net.states, net.prior, net.evidence, net.history)
-        self.__dict__["template"] = net
+        parts = (template.states, template.prior, template.evidence, template.history)
+        self._set(template.parents, keys, template.tables, *parts)
+        object.__setattr__(self, "template", template)
 
     @cached_property
     def template(self) -> Network:

@@ -134,7 +134,7 @@ class SliceChain:
         return {name: _by_code(self.sizes[name], None) for name in self.names}
 
     @cached_property
-    def _kept(self) -> dict[tuple[str, Scope, bool], Array]:
+    def _cached_tables(self) -> dict[tuple[str, Scope, bool], Array]:
         """Cached tables of parts with few cases, for all cases: by slice (first or later), names, and sum or
         maximum."""
         return {}
@@ -167,14 +167,14 @@ class SliceChain:
     def _log_emission(self, which: str, cases: EvidenceCases, likelihoods: Likelihoods, best: bool) -> Array:
         """log P(evidence | interface state) of each case. (cases, states)"""
         key = which, cases.part.names, best
-        if cases.every and key in self._kept:
-            return self._kept[key]
+        if cases.every and key in self._cached_tables:
+            return self._cached_tables[key]
         table = cases.part.summed(cases.codes, likelihoods, cases.part.boundary, best=best)
         wide = spread(table, cases.part.boundary, self.later.interface, self.sizes)
         with np.errstate(divide="ignore"):
             found = np.log(wide.reshape(len(wide), -1))
         if cases.every:
-            self._kept[key] = found
+            self._cached_tables[key] = found
         return found
 
     def _transitions(
@@ -195,14 +195,14 @@ class SliceChain:
             for part, own in zip(model.couplings, each, strict=True)
         )
         key = "coupled", model.coupled, best
-        if of_all.every and key in self._kept:
-            return keys, self._kept[key], found
+        if of_all.every and key in self._cached_tables:
+            return keys, self._cached_tables[key], found
         for cases in found:
             table = cases.part.summed(cases.codes, likelihoods, cases.part.boundary, best=best)
             wide = spread(table, cases.part.boundary, model.boundary, self.sizes)
             transitions = transitions * wide.reshape(len(wide), self.states, self.states)
         if of_all.every:
-            self._kept[key] = transitions
+            self._cached_tables[key] = transitions
         return keys, transitions, found
 
 
