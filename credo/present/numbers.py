@@ -117,6 +117,8 @@ def written(column: TableColumn) -> list[str]:
 
     >>> written(TableColumn("95% interval", [(0.25, 0.5), None], ".2f"))
     ['[0.25, 0.50]', '-']
+    >>> written(TableColumn("nats", [-1e-9], "+z.3f"))  # no negative zero
+    ['+0.000']
     """
     if column.form == "text":
         return [one_line(cell, column.longest) for cell in column.cells]
