@@ -227,7 +227,7 @@ def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[R
     """Every column of the table: its kind, its forms and its importance."""
     names = [name for name in table.names if name != model.target and name != weights.column]
     ignored = [name for name in names if name not in model.views]
-    profiles = profile(table, ignored) if ignored else {}
+    profiles = profile(table, ignored, unread=True) if ignored else {}
     missing = missing_shares(table, names)
     sizes = contributions(model, table, EXPLAINED_ROWS)
     found = []
