@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MATRIX_CLASSES = 10  # with more classes, the most confused pairs are listed instead
 CONFUSED_PAIRS = 10  # of classes
-FORM_CHARACTERS = 24  # of a form's name
+FORM_CHARACTERS = 48  # of the names of a column's forms
 LEFT_OUT = "left out"
 NO_SCORES = "No held-out scores: no row could be held out whose class other rows have."
 
