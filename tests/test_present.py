@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from credo.present.content import Chart, Content, Drawing, Matrix, Paragraph, Ta
 from credo.present.models import CONTENT_OF_KIND, WHOLE_CONTENT_OF_KIND, model_content
 from credo.present.network_plot import network_picture
 from credo.present.numbers import written
+from credo.present.structures import structure_content
 from credo.present.tables import head_content, profile_content
 from credo.present.waterfalls import explanation_content, waterfall_table
 
@@ -290,3 +292,18 @@ def test_clusters_of_large_numbers_have_no_exponents() -> None:
     rng = np.random.default_rng(1)
     hours = np.concatenate([rng.normal(50_000, 2_000, 40), rng.normal(10_000, 2_500, 40)])
     assert "e+" not in shown(model_content(credo.Mixture(2).fit({"hours": hours})))
+
+
+def test_long_names_stay_apart() -> None:
+    """Names that differ in their last characters: cut off there, all rows of a table looked alike."""
+    names = [f"a_rather_long_column_name_number_{i}" for i in range(3)]
+    lines = shown(profile_content(profile({name: [0.5, 1.5] for name in names}), "rows.csv"), 80).splitlines()
+    assert [line.split()[0][-2:] for line in lines if line.startswith("a_rather")] == ["_0", "_1", "_2"]
+    net = credo.Network({names[0]: [], names[1]: [names[0]], names[2]: [names[1]]})
+    strengths = {(names[0], names[1]): 2.0, (names[1], names[2]): 1.0}
+    lines = shown(structure_content(net, "rows.csv", strengths), 80).splitlines()
+    assert [re.findall(r"number(_\d)", line) for line in lines if " -> " in line] == [["_0", "_1"], ["_1", "_2"]]
+
+
+def test_one_observation_is_singular() -> None:
+    assert "1 observation;" in repr(credo.Numeric(lambda x, t: -x * t, lambda t: 0 * t, support=(0, 5)).update([1.0]))
