@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
+import credo
 from credo.cli.group import in_options, main
 
 ROWS = [{"sky": "sun", "wind": 3.5, "play": "yes"}, {"sky": "rain", "wind": 7.25, "play": "no"}] * 20
@@ -215,3 +216,12 @@ def test_another_kind_is_suggested_only_for_a_column_of_another_kind(tmp_path: P
 )
 def test_advice_in_python_becomes_a_command(sentence: str, said: str) -> None:
     assert said in in_options(sentence, "learn")
+
+
+def test_what_explains_a_network_is_named(tmp_path: Path) -> None:
+    path, rows = tmp_path / "asia.credo", tmp_path / "rows.csv"
+    credo.save(credo.Network.example("asia"), path)
+    rows.write_bytes(as_csv())
+    assert "credo ask explains a network" in run("explain", path, rows).output
+    explained = run("ask", path, "explain P(LungCancer=yes | Smoking=yes)")
+    assert explained.exit_code == 0, explained.output
