@@ -307,3 +307,10 @@ def test_long_names_stay_apart() -> None:
 
 def test_one_observation_is_singular() -> None:
     assert "1 observation;" in repr(credo.Numeric(lambda x, t: -x * t, lambda t: 0 * t, support=(0, 5)).update([1.0]))
+
+
+def test_a_given_number_of_clusters_has_no_probability() -> None:
+    rows = {"hours": np.concatenate([np.arange(20.0), 100 + np.arange(20.0)])}
+    heading = "Numbers of components tried"
+    assert heading not in shown(model_content(credo.Mixture(2).fit(rows)))
+    assert heading in shown(model_content(credo.Mixture().fit(rows)))
