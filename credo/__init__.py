@@ -171,7 +171,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:  # credo.engines.using(...), whatever was loaded before
         return import_module(_ROOMS[name])
     if name not in _PUBLIC:
-        raise AttributeError(f"module 'credo' has no attribute {name!r}")
+        raise AttributeError(f"module 'credo' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     value = getattr(import_module(_PUBLIC[name]), name)
     globals()[name] = value
     return value

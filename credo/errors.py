@@ -12,6 +12,7 @@ from typing import Any
 QUOTED_CHARACTERS = 60  # of a question that an error repeats
 ERROR_CHARACTERS = 1200  # longer messages are shortened
 SEARCHED_NAMES = 10_000  # for a similar one
+DELIMITERS = ",;\t|"  # that a column's name seldom contains
 # Control characters but line feed and tab; marks that change the direction of writing; halves of surrogate pairs.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -102,8 +103,12 @@ def suggest(name: object, known: Iterable[object], limit: int = 8) -> str:
 
     >>> suggest("petl", ["petal", "sepal"])
     "known: petal, sepal. Did you mean 'petal'?"
+    >>> suggest("petal", ["petal;sepal"])  # a table that was read with another delimiter
+    "known: petal;sepal. If ';' is the delimiter, use credo.read(data, delimiter=';')"
     """
     names = [str(k) for k in known]
+    if len(names) == 1 and (mark := next((mark for mark in DELIMITERS if mark in names[0]), "")):
+        return f"known: {names[0]}. If {mark!r} is the delimiter, use credo.read(data, delimiter={mark!r})"
     near = nearest(str(name), names)
     shown = ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
     if near and near[0] == str(name):

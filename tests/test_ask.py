@@ -223,7 +223,7 @@ def test_an_error_points_into_a_long_question() -> None:
 
 def test_only_text_is_a_question() -> None:
     question: Any = 3
-    with pytest.raises(DataError, match="not a int"):
+    with pytest.raises(DataError, match="but is of type int"):
         credo.ask(RAIN, question)
     assert credo.ask(RAIN, Question("", "P", parse("P(Rain)").asked)) == {"yes": 0.2, "no": 0.8}
     with pytest.raises(DataError, match="of type int"):

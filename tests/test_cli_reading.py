@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from credo.cli.group import main
+import credo
+from credo.cli.group import in_options, main
 
 ROWS = [{"sky": "sun", "wind": 3.5, "play": "yes"}, {"sky": "rain", "wind": 7.25, "play": "no"}] * 20
 
@@ -168,3 +169,59 @@ def test_a_notice_on_the_screen(tmp_path: Path) -> None:
 
 def _line(output: str, first: str) -> list[str]:
     return next(line.split() for line in output.splitlines() if line.split()[:1] == [first])
+
+
+# Files of another kind
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("comma.tsv", "If ',' is the delimiter, use --delimiter ,"),
+        ("book.xlsx", "save the sheet as .csv"),
+        ("rows.json", "write one JSON object per line, as .jsonl"),
+        ("rows.dat", "read a file of another name with --format csv"),
+    ],
+)
+def test_the_error_says_how_to_read_the_file(tmp_path: Path, name: str, advice: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(as_csv())
+    found = run("learn", path, "--target", "play")
+    assert found.exit_code == 1
+    assert found.output.endswith(f"{advice}\n")
+
+
+def test_nested_columns_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "nested.jsonl"
+    path.write_text("".join(json.dumps({**row, "at": {"x": 1}}) + "\n" for row in ROWS), encoding="utf-8")
+    assert "leave it out with --kind at=ignore" in run("learn", path, "--target", "play").output
+    found = run("learn", path, "--target", "play", "--kind", "at=ignore")
+    assert found.exit_code == 0, found.output
+
+
+def test_another_kind_is_suggested_only_for_a_column_of_another_kind(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"sky": "sun", "at": {"x": 1}}\n{"sky": "rain", "at": {"x": 2}}\n', encoding="utf-8")
+    assert "--kind category" not in run("show", path).output
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("tune(data) again with all rows", "`credo learn` again with all rows"),
+        ("or use credo.LinearRegression", "or use --model linear"),
+        ("x.bif is not a credo file: a network's file is read by credo.Network.read", "credo ask, sample, impute"),
+        ("use credo.read(data, delimiter='\\t')", "use --delimiter tab"),
+    ],
+)
+def test_advice_in_python_becomes_a_command(sentence: str, said: str) -> None:
+    assert said in in_options(sentence, "learn")
+
+
+def test_what_explains_a_network_is_named(tmp_path: Path) -> None:
+    path, rows = tmp_path / "asia.credo", tmp_path / "rows.csv"
+    credo.save(credo.Network.example("asia"), path)
+    rows.write_bytes(as_csv())
+    assert "credo ask explains a network" in run("explain", path, rows).output
+    explained = run("ask", path, "explain P(LungCancer=yes | Smoking=yes)")
+    assert explained.exit_code == 0, explained.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ from rich.console import Console
 import credo
 from credo.asking import answer_data, parse, waterfall
 from credo.data.profile import profile
+from credo.models.explaining import Explanation
 from credo.present import beliefs, classifiers, html, terminal
 from credo.present.answers import answer_content
 from credo.present.belief_charts import belief_charts, numeric_charts, value_estimates
+from credo.present.classifier_page import page_of
+from credo.present.comparison import comparison_content
 from credo.present.content import Chart, Content, Drawing, Matrix, Paragraph, Table, TableColumn, json_text, plain
 from credo.present.models import CONTENT_OF_KIND, WHOLE_CONTENT_OF_KIND, model_content
 from credo.present.network_plot import network_picture
 from credo.present.numbers import written
+from credo.present.structures import structure_content
 from credo.present.tables import head_content, profile_content
 from credo.present.waterfalls import explanation_content, waterfall_table
 
@@ -238,3 +243,74 @@ def test_every_registered_content_is_there() -> None:
         for path in pair:
             module, _, name = path.rpartition(".")
             assert callable(getattr(import_module(module), name)), path
+
+
+def test_without_a_held_out_row_no_score_is_shown() -> None:
+    """Each class has one row: nan, a Brier score of 1 and an empty confusion matrix would be no scores."""
+    with pytest.warns(credo.Notice, match="no held-out scores"):
+        model = credo.learn({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "w"], "y": ["p", "q", "r"]}, "y")
+    text = shown(classifiers.learned_content(model, "rows.csv"))
+    assert classifiers.NO_SCORES in " ".join(text.split())
+    assert "nan" not in text + repr(model)
+    assert "Brier" not in text
+    page = page_of(model)
+    assert "nan" not in page
+    assert classifiers.NO_SCORES in page
+
+
+def test_scores_have_at_most_four_decimals() -> None:
+    """An expected calibration error of 2.7e-14 is 0."""
+    scores = MODEL.report.scores
+    assert "e-" not in shown(classifiers.scores_content(scores))
+    assert [format(x, classifiers.score_form(x)) for x in (2.7e-14, 6.1e-4, 0.25)] == ["0.0000", "0.0006", "0.2500"]
+
+
+def test_there_is_no_negative_zero() -> None:
+    weights = {"wind": -1e-9, "heat": 0.5}
+    found = Explanation("yes", "no", -1e-12, weights, {"wind": "weak", "heat": 20.0}, 0.62)
+    for text in (repr(found), shown(explanation_content(waterfall(found), "row 1", 3))):
+        assert "-0.000" not in text
+        assert "+0.000" in text
+
+
+def test_learning_curves_fit_80_columns() -> None:
+    rng = np.random.default_rng(0)
+    rows = {"a": rng.normal(size=60), "b": rng.normal(size=60), "y": ["yes", "no", "no"] * 20}
+    text = shown(comparison_content(credo.compare(rows, "y", draws=2), "rows.csv"), 80)
+    assert "GaussianDiscriminant (generative)" in " ".join(text.split())
+    assert "…" not in text
+    assert "rows   generative      accuracy   discriminative   accuracy   prefer" in text
+
+
+def test_what_counts_as_a_success_is_named() -> None:
+    groups = credo.estimate(ROWS, "wind", by="play", success="weak")
+    assert "wind = weak by play: 2 groups" in shown(model_content(groups))
+    assert "P(weak): mean" in repr(credo.estimate(ROWS, "wind", success="weak"))
+
+
+def test_clusters_of_large_numbers_have_no_exponents() -> None:
+    rng = np.random.default_rng(1)
+    hours = np.concatenate([rng.normal(50_000, 2_000, 40), rng.normal(10_000, 2_500, 40)])
+    assert "e+" not in shown(model_content(credo.Mixture(2).fit({"hours": hours})))
+
+
+def test_long_names_stay_apart() -> None:
+    """Names that differ in their last characters: cut off there, all rows of a table looked alike."""
+    names = [f"a_rather_long_column_name_number_{i}" for i in range(3)]
+    lines = shown(profile_content(profile({name: [0.5, 1.5] for name in names}), "rows.csv"), 80).splitlines()
+    assert [line.split()[0][-2:] for line in lines if line.startswith("a_rather")] == ["_0", "_1", "_2"]
+    net = credo.Network({names[0]: [], names[1]: [names[0]], names[2]: [names[1]]})
+    strengths = {(names[0], names[1]): 2.0, (names[1], names[2]): 1.0}
+    lines = shown(structure_content(net, "rows.csv", strengths), 80).splitlines()
+    assert [re.findall(r"number(_\d)", line) for line in lines if " -> " in line] == [["_0", "_1"], ["_1", "_2"]]
+
+
+def test_one_observation_is_singular() -> None:
+    assert "1 observation;" in repr(credo.Numeric(lambda x, t: -x * t, lambda t: 0 * t, support=(0, 5)).update([1.0]))
+
+
+def test_a_given_number_of_clusters_has_no_probability() -> None:
+    rows = {"hours": np.concatenate([np.arange(20.0), 100 + np.arange(20.0)])}
+    heading = "Numbers of components tried"
+    assert heading not in shown(model_content(credo.Mixture(2).fit(rows)))
+    assert heading in shown(model_content(credo.Mixture().fit(rows)))

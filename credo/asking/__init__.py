@@ -66,7 +66,7 @@ def ask(
     """
     parsed = parse(question) if isinstance(question, str) else question
     if not isinstance(parsed, Question):
-        raise DataError(f"a question is text, as in 'P(rain | wind=strong)', not a {type(question).__name__}")
+        raise _no_question(model, question)
     asked, parsed = adapter(model), replace(parsed, inference=Inference(method, samples, seed))
     if parsed.members is not None:
         if not isinstance(asked, AnswersMembers):
@@ -97,3 +97,9 @@ def variables(model: object) -> list[Variable]:
     {'name': 'Storm', 'kind': 'category', 'role': 'variable', 'values': ['yes', 'no'], 'asked': True}
     """
     return adapter(model).variables()
+
+
+def _no_question(model: object, question: object) -> DataError:
+    order = "; the model comes first: ask(model, question)" if isinstance(model, str) else ""
+    kind = type(question).__name__
+    return DataError(f"a question is text, as in 'P(rain | wind=strong)', but is of type {kind}{order}")

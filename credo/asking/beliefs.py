@@ -152,6 +152,8 @@ class BeliefAdapter(QuantityAdapter):
     def _target(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         """The distribution of a regression's target, given its features."""
         *columns, target = self.columns or ("",)
+        if name.text in columns:
+            raise question.error(f"{name} is a feature: ask about {target}, given features", name.word.at)
         if not target or name.text != target:
             raise unknown(question, name.word, "there is no", [*self.parameters, *self.columns[-1:]])
         features: dict[str, float] = {}

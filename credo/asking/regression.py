@@ -38,6 +38,8 @@ class RegressionAdapter(QuantityAdapter):
     def quantity(self, question: Question, name: Name, given: list[Term]) -> Quantity:
         if name.text == self.model.target:
             return self._target(question, name, given)
+        if name.text in self.schema.names:
+            raise question.error(f"{name} is a feature: ask about {self.model.target}, given features", name.word.at)
         weights, variance = self.model.marginals()
         if name.text == VARIANCE:
             return Quantity(variance, lambda: self.model.mode().variance)

@@ -30,7 +30,7 @@ def compare(
     Gaussian discriminant analysis with one covariance (naive Bayes, unless all columns are numbers) models the columns
     in each class; logistic regression models P(class | columns) only. The first often needs fewer rows; the second wins
     with many rows if the first one's assumptions don't hold. Both are fitted to growing samples and scored on a
-    withheld third, in several random splits.
+    held-out third, in several random splits.
 
     \b
     Examples:

@@ -48,6 +48,13 @@ QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 MISSING_ADVICE = re.compile(rf"credo\.read\(data, missing=\[((?:{QUOTED.pattern}|, )+)\]\)")
 HIDDEN_ADVICE = re.compile(r"hidden=\{('[^']*'|\"[^\"]*\"): (\d+)\}")
 SETTING_ADVICE = re.compile(r"\b(score|search|bins|max_parents)=['\"]?([\w-]*)['\"]?")
+READING_ADVICE = re.compile(r"credo\.read\(\w+, (delimiter|format)='([^']*)'\)")
+TAB = r"\t"  # as an error writes it
+PHRASES = {
+    "tune(data)": "`credo learn`",
+    "use credo.LinearRegression": "use --model linear",
+    "a network's file is read by credo.Network.read": "networks are for credo ask, sample, impute and show",
+}
 OPTION_ADVICE = re.compile(r"\b(by|success|target|weight)=\.\.\.")
 
 
@@ -124,6 +131,8 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
     'use --bins 5, or --search boss with --max-parents'
     >>> in_options("use credo.read(data, missing=['unknown', 'not given'])")
     "use --missing unknown --missing 'not given'"
+    >>> in_options("use credo.read(data, delimiter=';') or credo.read(path, format='csv')")
+    "use --delimiter ';' or --format csv"
     """
 
     def kind(found: re.Match[str]) -> str:
@@ -138,7 +147,13 @@ def in_options(sentence: str, command: str | None = "estimate") -> str:
 
     if command == "structure":
         sentence = SETTING_ADVICE.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}".rstrip(), sentence)
-    sentence = MISSING_ADVICE.sub(missing, sentence)
+
+    def reading(found: re.Match[str]) -> str:
+        return f"--{found[1]} {'tab' if found[2] == TAB else quote(found[2])}"
+
+    for phrase, said in PHRASES.items():
+        sentence = sentence.replace(phrase, said)
+    sentence = READING_ADVICE.sub(reading, MISSING_ADVICE.sub(missing, sentence))
     sentence = HIDDEN_ADVICE.sub(lambda found: f"--hidden {quote(f'{found[1][1:-1]}={found[2]}')}", sentence)
     return OPTION_ADVICE.sub(r"--\1", KIND_ADVICE.sub(kind, sentence))
 

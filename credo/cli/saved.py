@@ -21,6 +21,10 @@ PREDICTION_OF_KIND = {  # predictors of a network's variable, by the kind of net
     "credo.networks.hybrid.network.HybridNetwork": "credo.streaming.network_predictions.hybrid_predictions",
     "credo.networks.templates.dynamic_network.DynamicNetwork": "credo.streaming.network_predictions.slice_predictions",
 }
+INSTEAD_OF_CLASSIFIERS = {
+    "Network": "credo ask explains a network, as in 'explain P(A=a | B=b)'",
+    "HiddenMarkov": "credo predict and credo show tell of its states",
+}
 
 
 def as_classifier(model: object, path: str) -> ClassPredictor:
@@ -31,7 +35,9 @@ def as_classifier(model: object, path: str) -> ClassPredictor:
     if isinstance(model, Mixture):
         return model.classifier
     if not isinstance(model, ClassPredictor):
-        raise StorageError(f"{path} holds a {type(model).__name__}, not a classifier; `credo learn` makes one")
+        kind = type(model).__name__
+        advice = INSTEAD_OF_CLASSIFIERS.get(kind, "`credo learn` makes one")
+        raise StorageError(f"{path} holds a {kind}, not a classifier; {advice}")
     return model
 
 

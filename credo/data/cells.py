@@ -58,7 +58,7 @@ def entered(array: pa.Array, name: str) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(
             f"column {name!r} holds {kind}; credo reads numbers, booleans, dates and strings: "
-            "make it one of these, or leave it out"
+            f"make it one of these, or leave it out with kinds={{{name!r}: 'ignore'}}"
         ) from None
 
 

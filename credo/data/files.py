@@ -27,6 +27,12 @@ from credo.errors import CredoError, DataError, SchemaError, suggest
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
 
+OTHER_ADVICE = "read a file of another name with credo.read(path, format='csv')"
+ADVICE = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as .csv"),
+    ".json": "write one JSON object per line, as .jsonl",
+}  # for tables in formats that credo doesn't read
+
 Columns = Mapping[Path, tuple[str, ...]]  # of each file
 
 
@@ -121,7 +127,8 @@ def _format(path: Path, otherwise: str | None = None) -> str:
     kind = FORMATS.get((name.with_suffix("") if packed else name).suffix, otherwise)
     if kind is None or (packed and kind in ("parquet", "arrow")):
         tables = f"{', '.join(FORMATS)} (and .csv.gz, .tsv.gz, .jsonl.gz, or .zst)"
-        raise DataError(f"{path}: credo reads {tables}, text (.txt), mail (.eml, .mbox) and folders of documents")
+        readable = f"credo reads {tables}, text (.txt), mail (.eml, .mbox) and folders of documents"
+        raise DataError(f"{path}: {readable}; {ADVICE.get(path.suffix.lower(), OTHER_ADVICE)}")
     return kind
 
 

@@ -208,14 +208,20 @@ def _united(parts: Sequence[Any]) -> pa.Array:
     return pc.unique(pa.chunked_array([part.cast(kind, safe=False) for part in parts if len(part)], kind))
 
 
-def profile(data: object, names: Sequence[str] | None = None, every: Container[str] = ()) -> dict[str, Profile]:
-    """A profile of each column (or of those named), over all rows; of columns in `every` with all their values."""
+def profile(
+    data: object, names: Sequence[str] | None = None, every: Container[str] = (), unread: bool | None = None
+) -> dict[str, Profile]:
+    """A profile of each column (or of those named), over all rows; of columns in `every` with all their values.
+
+    `unread` says whether a column may be of a type that isn't read; by default, only if no columns are named.
+    """
     table = source(data)
     if table.once:
         raise DataError("an iterator can be read only once, and inferring kinds would consume it: give a prior")
     wanted = list(table.names if names is None else names)
+    unread = names is None if unread is None else unread
 
-    job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=names is not None)
+    job = Profiles(tuple(wanted), frozenset(name for name in wanted if name in every), strict=not unread)
     found = engines.reduce(job, table.partitions(wanted), job.total)
     if found is None:
         raise DataError(NO_DATA)
@@ -253,7 +259,15 @@ class Missing:
     names: tuple[str, ...]
 
     def __call__(self, batch: Batch) -> NDArray[np.int64]:
-        return np.array([*(cells.missing(batch.column(name)).null_count for name in self.names), batch.rows])
+        return np.array([*(_null_count(batch, name) for name in self.names), batch.rows])
+
+
+def _null_count(batch: Batch, name: str) -> int:
+    """The number of missing cells; of a column of a type that isn't read, of its nulls."""
+    try:
+        return int(cells.missing(batch.column(name)).null_count)
+    except DataError:
+        return int(batch.columns[name].null_count)
 
 
 def missing_shares(table: Source, names: Sequence[str]) -> dict[str, float]:

@@ -127,6 +127,8 @@ def _from_relation(data: Any) -> Source:
 
 def _from_columns(data: Mapping[Any, object]) -> Source:
     names = [str(name) for name in data]
+    if len(names) > 1 and all(isinstance(value, str | int | float | None) for value in data.values()):
+        raise DataError("a dict holds columns, which are lists of values; a single row is a list of one dict, [row]")
     columns = [_column(values, name) for name, values in zip(names, data.values(), strict=True)]
     lengths = [len(column) for column in columns]
     if len(set(lengths)) > 1:
@@ -181,7 +183,7 @@ def _texts(values: object, name: str, start: int) -> pa.Array:
 
 def _column(values: Any, name: str) -> Any:
     if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__iter__"):
-        raise DataError(f"column {name!r} is {values!r}, not a list of values")
+        raise DataError(f"column {name!r} is {values!r:.60}, not a list of values")
     if getattr(values, "ndim", 1) != 1:
         raise DataError(f"column {name!r} has {values.ndim} dimensions; a column has one")
     return values if hasattr(values, "__len__") else list(values)
@@ -189,7 +191,7 @@ def _column(values: Any, name: str) -> Any:
 
 def _from_list(data: Sequence[Any]) -> Source:
     if not len(data):
-        raise DataError(NO_DATA)
+        raise DataError("the data is empty: there are no rows")
     if all(map(_is_table, data)):
         return _from_blocks(data) if _are_blocks(data) else _from_tables([*map(opened, data)])
     if all(isinstance(row, Mapping) for row in data):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import EvidenceError
+from credo.errors import DataError, EvidenceError
 from credo.numerics.distributions import Beta, Distribution, Normal, checked_mass
 from credo.numerics.exact import Array
 from credo.numerics.log_distributions import Feature, Unbounded, unbounded
@@ -196,6 +196,9 @@ def bayes_factor(a: Any, b: Any) -> float:
     >>> round(bayes_factor(BetaBernoulli(1, 1).update(flips), BetaBernoulli(2, 2).update(flips)), 6)  # (1/3)/(3/10)
     1.111111
     """
+    for each in (a, b):
+        if not hasattr(each, "log_evidence"):
+            raise DataError(f"a Bayes factor compares two beliefs or models, but one is {each!r:.60}")
     if a.n != b.n:
         raise EvidenceError(
             f"a Bayes factor compares beliefs about the same observations, but {a.n:g} and {b.n:g} were seen"

@@ -17,7 +17,7 @@ from credo.core.description import DescriptionLength, integrated_out
 from credo.core.learning import Weights
 from credo.core.records import Shown
 from credo.data import source
-from credo.errors import CredoError, DataError, EvidenceError, PriorError, check_discount
+from credo.errors import CredoError, DataError, EvidenceError, PriorError, check_discount, counted
 from credo.estimation.observations import only_column
 from credo.numerics.distributions import Real, Seed, plain
 from credo.numerics.exact import Array
@@ -312,7 +312,7 @@ class Numeric(Shown):
 
     def __repr__(self) -> str:
         spans = " x ".join(f"[{axis.low:g}, {axis.high:g}]" for axis in self.axes)
-        parts = [f"{len(self.axes)} parameter{'s' * (len(self.axes) - 1)} on {spans}", f"{self.n:g} observations"]
+        parts = [f"{len(self.axes)} parameter{'s' * (len(self.axes) - 1)} on {spans}", counted(self.n, "observation")]
         try:
             for mean, (low, high) in zip(np.atleast_1d(self.mean()), np.reshape(self.interval(), (-1, 2)), strict=True):
                 digits = 3 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low))))

@@ -102,26 +102,26 @@ class Explanation(Shown):
     def __repr__(self) -> str:
         lines = [
             f"P({self.of}) = {self.probability:.4g}; for {self.of} against {self.against}, in {self.unit}:",
-            f"  {self.prior:+8.3f}  prior",
+            f"  {self.prior:+z8.3f}  prior",
         ]
         if self.steps:
-            lines += [f"  {step.weight:+8.3f}  {step.answer} ({_rows(step.rows)})" for step in self.steps]
-            return "\n".join([*lines, f"  {self.log_odds:+8.3f}  log-odds"])
+            lines += [f"  {step.weight:+z8.3f}  {step.answer} ({_rows(step.rows)})" for step in self.steps]
+            return "\n".join([*lines, f"  {self.log_odds:+z8.3f}  log-odds"])
         speaking = [name for name in self.strongest if self.weights[name] or self.values.get(name) is not None]
         shown = speaking[:PRINTED_COLUMNS]
         for name in shown:
             value = f" = {self.cell(name)}" if name in self.values else ""
-            lines.append(f"  {self.weights[name]:+8.3f}  {name}{value}")
+            lines.append(f"  {self.weights[name]:+z8.3f}  {name}{value}")
             words = self.words.get(name, ())
-            lines += [f"            {each.weight:+8.3f}  {each.word}" for each in words[:PRINTED_WORDS]]
+            lines += [f"            {each.weight:+z8.3f}  {each.word}" for each in words[:PRINTED_WORDS]]
             if others := [each.weight for each in words[PRINTED_WORDS:]]:
-                lines.append(f"            {sum(others):+8.3f}  {counted(len(others), 'more word')}")
+                lines.append(f"            {sum(others):+z8.3f}  {counted(len(others), 'more word')}")
         if len(speaking) > PRINTED_COLUMNS:
             rest = sum(self.weights[name] for name in speaking[PRINTED_COLUMNS:])
-            lines.append(f"  {rest:+8.3f}  {counted(len(speaking) - PRINTED_COLUMNS, 'more column')}")
+            lines.append(f"  {rest:+z8.3f}  {counted(len(speaking) - PRINTED_COLUMNS, 'more column')}")
         if silent := len(self.values.keys() - set(speaking)):
             lines.append(f"            {counted(silent, 'missing cell')}")
-        lines.append(f"  {self.log_odds:+8.3f}  log-odds")
+        lines.append(f"  {self.log_odds:+z8.3f}  log-odds")
         return "\n".join(lines)
 
 

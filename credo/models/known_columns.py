@@ -16,7 +16,8 @@ def columns_found(table: Source, wanted: Sequence[str], target: str | None) -> l
     absent = [name for name in wanted if name not in known]
     if wanted and len(absent) == len(wanted):
         listed = ", ".join(absent[:8]) + (", ..." if len(absent) > 8 else "")
-        meant = suggest(absent[0], [name for name in table.names if name != target])
+        there = [name for name in table.names if name != target]
+        meant = suggest(absent[0], there) if there else f"its only column is the target, {target!r}"
         raise SchemaError(f"the table has none of the model's columns ({listed}); {meant}")
     if absent:
         what = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")

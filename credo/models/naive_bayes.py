@@ -86,4 +86,4 @@ def check_settings(estimate: str, strength: float, **smoothings: float | None) -
         if value is None and name != "smoothing":
             continue
         if not (isinstance(value, int | float | np.number) and 0 <= value < float("inf")):
-            raise PriorError(f"{name} must be a number of at least 0, but is {value!r}")
+            raise PriorError(f"{name} must be a number of at least 0, but is {value!r:.60}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from credo.core.membership import Codes
 from credo.data import Batch, Source, cells
 from credo.data.free_names import free_name
 from credo.data.profile import profile
-from credo.data.spelling import DATE, NUMBER
+from credo.data.spelling import DATE, NUMBER, is_token
 from credo.errors import DataError, SchemaError
 from credo.notices import tell
 
@@ -21,6 +21,7 @@ NAMES_AS_CLASSES = 100  # more distinct words get a notice
 ROWS_PER_CLASS = 10  # numbers with fewer rows each are quantities
 QUANTITY_ADVICE = "To predict a quantity, cut it into bins first, as pandas.qcut does, or use credo.LinearRegression"
 DATE_ADVICE = "To predict a date, write it as a number, such as days since a start, and use credo.LinearRegression"
+ANSWERS = ("none", "nil")  # classes, though such words may mean missing cells
 TARGET_NAME = "target"  # the name of a class column given as an array
 MOST_CLASSES = 10_000  # classes: their tables, and the probabilities of a batch's rows, must fit into memory
 
@@ -54,6 +55,14 @@ def check_classes(table: Source, target: str, kinds: object) -> Any:
     elif asked is None and classes > max(NAMES_AS_CLASSES, rows / ROWS_PER_CLASS):
         tell(f"column {target!r} has {classes:,} {what} in {rows:,} rows: each becomes a class, most with few rows")
     return others
+
+
+def tell_of_missing_codes(target: str, classes: Iterable[object]) -> None:
+    """A notice of classes that usually mean a missing cell, as NA in R's tables does; `none` may be an answer."""
+    found = [value for value in classes if is_token(value) and str(value).strip().lower() not in ANSWERS]
+    if found:
+        shown, are = ", ".join(f"{value!r:.60}" for value in found), "is a class" if len(found) == 1 else "are classes"
+        tell(f"{shown} {are} of column {target!r}; if a missing cell is meant, use credo.read(data, missing=[{shown}])")
 
 
 def check_number(target: str, classes: int) -> None:

@@ -14,7 +14,7 @@ from credo.families import GammaExponential, LinearGaussian
 from credo.families.dirichlet import Dirichlet
 from credo.present.content import GAP, TOP_HINT, Content, Drawing, Paragraph, Table, TableColumn
 from credo.present.limits import TABLE_LINES
-from credo.present.numbers import count_of, number_form, percent
+from credo.present.numbers import count_of, number_form, one_line, percent
 from credo.present.tables import schema_table
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def _has_known_weights(belief: Belief) -> bool:
 
 def parameter_name(belief: Belief) -> str:
     """The parameter's name, for a family with one."""
+    if belief.success is not None:
+        return f"P({belief.success})"
     names = {"truth": "probability", "count": "rate", "number": "mean"}
     return "rate" if isinstance(belief.family, GammaExponential) else names.get(belief.family.reads, "upper end")
 
@@ -172,8 +174,10 @@ def groups_content(
         cells = [(mean, *each) for mean, each in zip(shown[estimates[0]], columns[-1].cells, strict=True)]
         drawing = Drawing("intervals", cells, widest=INTERVAL_CHARACTERS)
     elsewhere = "-o writes all" if writes else "a wider window shows more"
+    what = ", ".join(beliefs.columns)
+    counted_as = "" if beliefs.success is None else f" = {one_line(beliefs.success)}"
     contents: list[Content] = [
-        Paragraph(f"{', '.join(beliefs.columns)} by {beliefs.by}: {count_of(len(beliefs), 'group')}", "title"),
+        Paragraph(f"{what}{counted_as} by {beliefs.by}: {count_of(len(beliefs), 'group')}", "title"),
         GAP,
         Table(columns, drawing, ("more value", "interval"), elsewhere),
         GAP,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from hashlib import sha256
 from html import escape
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,14 @@ import numpy as np
 from credo import __version__
 from credo.errors import EvidenceError
 from credo.present import figures, html
-from credo.present.classifiers import about_log_loss, columns_table, confusion_content, tried_table, views_table
+from credo.present.classifiers import (
+    NO_SCORES,
+    about_log_loss,
+    columns_table,
+    confusion_content,
+    tried_table,
+    views_table,
+)
 from credo.present.content import Matrix, Paragraph, Table
 from credo.present.densities import Shape, shape_of
 from credo.present.figures import PALETTE
@@ -76,8 +84,7 @@ def page_of(
         parts += [_older(model, report), _tiles(report.scores), _tried_models(report)]
     parts += [_columns(model, report)]
     if report is not None:
-        scores = report.scores
-        parts += [f'<div class="pair">{_calibration(scores)}{_confusion(scores)}</div>', classes_table(scores)]
+        parts += _by_class(report.scores)
     parts += [mistakes_table(model, examples), _curve(curve), strongest_words(model), documents(model, examples)]
     parts += [decision_regions(model, heaviest), columns_by_class(model, heaviest, report), footer(model, saved)]
     return whole_page(f"Predicting {model.target}", parts)
@@ -87,8 +94,7 @@ def report_page(report: Report, path: FilePath) -> None:
     """Write a page of a report alone, atomically."""
     heading = f"<h1>Predicting {named(report.target)}</h1>\n<p>{whole(report.rows)} rows.</p>"
     columns = f"<h2>Columns</h2>\n{html.table(columns_table(report, PAGE_COLUMNS), 'sortable words')}"
-    pair = f'<div class="pair">{_calibration(report.scores)}{_confusion(report.scores)}</div>'
-    parts = [heading, _tiles(report.scores), _tried_models(report), columns, pair, classes_table(report.scores), made()]
+    parts = [heading, _tiles(report.scores), _tried_models(report), columns, *_by_class(report.scores), made()]
     text = whole_page(f"Predicting {report.target}", parts).encode(errors="replace")
     with explained("save to", path):
         write_whole(Path(path).expanduser().resolve(), [text])
@@ -128,7 +134,16 @@ def _older(model: Classifier, report: Report) -> str:
     return f"<p>The scores are from the {whole(report.rows)} rows on which the model was chosen.</p>"
 
 
+def _by_class(scores: Scores) -> list[str]:
+    """Calibration, the confusion matrix, and the scores of each class, if there are any."""
+    if isnan(scores.log_loss):
+        return []
+    return [f'<div class="pair">{_calibration(scores)}{_confusion(scores)}</div>', classes_table(scores)]
+
+
 def _tiles(scores: Scores) -> str:
+    if isnan(scores.log_loss):
+        return f"<p>{NO_SCORES}</p>"
     value, share = scores.commonest
     tiles = {
         "accuracy": (f"{scores.accuracy:.1%}", f"always predicting {named(value)} gives {share:.1%}"),
@@ -145,6 +160,8 @@ def _tiles(scores: Scores) -> str:
 
 
 def _tried_models(report: Report) -> str:
+    if isnan(report.scores.log_loss):
+        return ""
     if not report.tried:
         return f"<p>{escape(report.why)}.</p>"
     table = html.table(tried_table(report), "sortable")

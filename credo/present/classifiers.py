@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 MATRIX_CLASSES = 10  # with more classes, the most confused pairs are listed instead
 CONFUSED_PAIRS = 10  # of classes
-FORM_CHARACTERS = 24  # of a form's name
+FORM_CHARACTERS = 48  # of the names of a column's forms
 LEFT_OUT = "left out"
+NO_SCORES = "No held-out scores: no row could be held out whose class other rows have."
 
 
 def learned_content(model: Classifier, data: str, top: int = STRONGEST_LINES) -> list[Content]:
@@ -106,6 +107,8 @@ def tried_table(report: Report) -> Table:
 def _judged(report: Report) -> list[Content]:
     """The candidates and the scores."""
     scores = report.scores
+    if isnan(scores.log_loss):
+        return scores_content(scores)
     title = Paragraph("Models tried, scored on held-out rows", "title")
     tried: list[Content] = [title, tried_table(report)] if report.tried else []
     return [
@@ -117,7 +120,9 @@ def _judged(report: Report) -> list[Content]:
 
 
 def scores_content(scores: ScoreFigures, what: str = "") -> list[Content]:
-    """The scores on held-out rows."""
+    """The scores on held-out rows; a sentence if none of them is of a class that other rows showed."""
+    if isnan(scores.log_loss):
+        return [Paragraph(NO_SCORES)]
     title = f"Scores on {count_of(scores.rows, 'held-out row')}{f', {what}' if what else ''} ({scores.how})"
     return [
         Paragraph(title, "title"),
@@ -135,10 +140,17 @@ def report_content(report: Report) -> list[Content]:
 
 def about_log_loss(scores: ScoreFigures) -> str:
     """The standard error of the log-loss, if known, and its meaning."""
-    if isnan(scores.log_loss):
-        return "no row is of a class that other rows showed"
     error = "" if isnan(scores.log_loss_error) else f"± {scores.log_loss_error:.4f}; "
     return f"{error}mean of -log P(truth), in nats"
+
+
+def score_form(figure: float) -> str:
+    """The format of a score: four digits, but at most four decimals, below which a score is noise.
+
+    >>> format(0.8705, score_form(0.8705)), format(7.1698, score_form(7.1698)), format(2.7e-14, score_form(2.7e-14))
+    ('0.8705', '7.170', '0.0000')
+    """
+    return number_form([figure]) if abs(figure) >= 1e-3 else ".4f"
 
 
 def _figures(scores: ScoreFigures) -> list[Content]:
@@ -150,7 +162,7 @@ def _figures(scores: ScoreFigures) -> list[Content]:
         "ECE": (scores.ece, "expected calibration error"),
     }
     return [
-        Paragraph(f"  {name:<9} {format(figure, number_form([figure])):<9} {about}")
+        Paragraph(f"  {name:<9} {format(figure, score_form(figure)):<9} {about}")
         for name, (figure, about) in figures.items()
     ]
 

@@ -11,20 +11,22 @@ if TYPE_CHECKING:
     from credo.selection.comparison import CurveComparison
 
 NEITHER_BETTER = "-"
+DIFFERENCE = "difference ± 2 errors"
+SIDES = ("generative", "discriminative")  # the names of the models would leave no room for their scores
 
 
 def comparison_content(found: CurveComparison, data: str) -> list[Content]:
     """A line for each size: log-loss and accuracy of both models, the better one, and how far they are apart."""
     source = f"{data}: " if data else ""
-    title = f"{source}{one_line(found.target)} by {found.names[0]} (generative) and {found.names[1]} (discriminative)"
-    rows = f"Log-loss of {count_of(found.withheld, 'withheld row')}, mean ± standard error of {found.draws} draws"
+    models = " and ".join(f"{name} ({side})" for name, side in zip(found.names, SIDES, strict=True))
+    title = f"{source}{one_line(found.target)} by {models}"
+    rows = f"Log-loss of {count_of(found.withheld, 'held-out row')}, mean ± standard error of {found.draws} draws"
     columns = [TableColumn("rows", found.sizes, "count")]
-    for i, name in enumerate(found.names):
+    for i, side in enumerate(SIDES):
         losses = zip(found.log_loss[i], found.log_loss_error[i], strict=True)
-        columns.append(TableColumn(name, [f"{loss:.4f} ± {error:.4f}" for loss, error in losses], longest=40))
-        columns.append(TableColumn("accuracy", found.accuracy[i].tolist(), ".3f", rank=1))
-    better = [NEITHER_BETTER if side is None else found.names[side] for side in found.preferred]
-    columns.append(TableColumn("prefer", better, longest=40))
+        columns.append(TableColumn(side, [f"{loss:.3f} ± {error:.3f}" for loss, error in losses]))
+        columns.append(TableColumn("accuracy", found.accuracy[i].tolist(), ".3f"))
+    columns.append(TableColumn("prefer", [NEITHER_BETTER if i is None else SIDES[i] for i in found.preferred]))
     apart = found.log_losses[0] - found.log_losses[1]
     mean, error = apart.mean(0), 2 * apart.std(0, ddof=1) / found.draws**0.5
     points = [(float(m), float(m - e), float(m + e)) for m, e in zip(mean, error, strict=True)]
@@ -32,10 +34,9 @@ def comparison_content(found: CurveComparison, data: str) -> list[Content]:
         Paragraph(title, "title"),
         Paragraph(rows),
         GAP,
-        Table(columns, Drawing("intervals", points, "difference", narrowest=16, widest=24), ranks=("more column",)),
+        Table(columns, Drawing("intervals", points, DIFFERENCE, narrowest=len(DIFFERENCE), widest=24)),
         GAP,
         Paragraph(found.advice),
-        Paragraph("difference: log-loss of the first less that of the second, ± 2 standard errors of draws", "note"),
     ]
 
 

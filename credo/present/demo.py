@@ -113,7 +113,7 @@ def explaining(model: Classifier) -> Step:
         Paragraph("The prior and the columns' weights of evidence add up to the log-odds of"),
         Paragraph(f"{found.of} (to the right) against {found.against} (to the left)."),
         GAP,
-        waterfall_table(known, TOUR_WEIGHTS, "column", ("", ""), "+.2f"),
+        waterfall_table(known, TOUR_WEIGHTS, "column", ("", ""), "+z.2f"),
     ]
 
 

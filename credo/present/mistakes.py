@@ -28,7 +28,7 @@ def classes_table(scores: Scores) -> str:
         for each in found[:PAGE_CLASSES]
     ]
     rest = len(found) - len(rows)
-    more = f'<p class="faint">{rest:,} more classes</p>' if rest else ""
+    more = f'<p class="faint">{rest:,} more class{"" if rest == 1 else "es"}</p>' if rest else ""
     return f"<h2>Classes</h2>\n{tabulated(('class', 'rows', 'precision', 'recall'), rows, 'sortable')}{more}"
 
 
@@ -54,7 +54,9 @@ def mistakes_table(model: Classifier, examples: object) -> str:
     ]  # fmt: skip
     headers = ("row", "truth", "predicted", "P(truth)", "P(predicted)", "strongest reasons, in nats")
     about = f"Of {len(scores.truth):,} rows that have a class ({escape(scores.how)})."
-    return f'<h2>Worst mistakes</h2>\n{tabulated(headers, rows, "sortable reasons")}\n<p class="faint">{about}</p>'
+    return (
+        f'<h2>Worst mistakes</h2>\n{tabulated(headers, rows, "sortable reasons", (1, 2))}\n<p class="faint">{about}</p>'
+    )
 
 
 def _reasons(explanation: object) -> str:

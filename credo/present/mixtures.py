@@ -24,7 +24,7 @@ def mixture_content(mixture: Mixture, top: int | None = None) -> list[Content]:
     title = f"{size} of {count_of(mixture.n, 'row')} and {count_of(len(mixture.columns), 'column')}"
     contents: list[Content] = [Paragraph(title, "title"), components_table(mixture), GAP]
     contents += description_content(mixture.describe(), top)
-    if mixture.choices:
+    if len(mixture.choices) > 1:  # one was given: nothing was chosen, and its probability of 1 would mislead
         contents += [Paragraph("Numbers of components tried, by approximate evidence", "title"), choices_table(mixture)]
     return contents
 

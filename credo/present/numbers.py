@@ -30,6 +30,22 @@ def one_line(value: object, longest: int = NAME_CHARACTERS) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def distinguishable(values: Sequence[object], longest: int = NAME_CHARACTERS) -> list[str]:
+    """Values on one line each; where a cut end would make different ones alike, their middles are cut.
+
+    >>> distinguishable(["sales_2023_total", "sales_2023_mean"], 12)
+    ['sales_…total', 'sales_…_mean']
+    >>> distinguishable(["sales_2023_total", "profit"], 12)
+    ['sales_2023_…', 'profit']
+    """
+    cut = [one_line(value, longest) for value in values]
+    if len({*cut}) == len({*map(str, values)}):
+        return cut
+    whole = [one_line(value, len(str(value))) for value in values]
+    half = longest // 2
+    return [name if len(name) <= longest else f"{name[: longest - half]}…{name[1 - half :]}" for name in whole]
+
+
 def whole(value: float) -> str:
     """A count, with decimals only where it has a fraction.
 
@@ -117,9 +133,11 @@ def written(column: TableColumn) -> list[str]:
 
     >>> written(TableColumn("95% interval", [(0.25, 0.5), None], ".2f"))
     ['[0.25, 0.50]', '-']
+    >>> written(TableColumn("nats", [-1e-9], "+z.3f"))  # no negative zero
+    ['+0.000']
     """
     if column.form == "text":
-        return [one_line(cell, column.longest) for cell in column.cells]
+        return distinguishable(column.cells, column.longest)
     if column.form in WRITERS:
         return [WRITERS[column.form](cell) for cell in column.cells]
     return [_formatted(cell, column.form) for cell in column.cells]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from credo.errors import counted
 from credo.present.content import GAP, TOP_HINT, Content, Drawing, Paragraph, Table, TableColumn
-from credo.present.numbers import count_of
+from credo.present.numbers import count_of, distinguishable
 
 if TYPE_CHECKING:
     from credo.networks.comparison import GraphComparison
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from credo.networks.structure.confidence import EdgeConfidence
 
 ARROW_LINES = 30  # arrows
+ARROW_CHARACTERS = 60  # of an arrow
+ARROW = " -> "
 COMPELLED, REVERSIBLE = "compelled", "reversible"
 NAMED_ISOLATED = 12  # variables without arrows that are named
 
@@ -33,7 +35,7 @@ def structure_content(
     arrows = sorted(strengths, key=lambda arrow: -strengths[arrow])
     shown = arrows[:top]
     columns = [
-        TableColumn("arrow", [f"{a} -> {b}" for a, b in shown], longest=60),
+        TableColumn("arrow", _named(shown), longest=ARROW_CHARACTERS),
         TableColumn("strength", [strengths[arrow] for arrow in shown], ",.1f"),
     ]
     if confidence is not None:
@@ -93,3 +95,12 @@ def graph_comparison_content(found: GraphComparison, top: int | None = None) -> 
     table = [Table([TableColumn(name, [row[j] for row in shown]) for j, name in enumerate(names)])] if rows else []
     more = [Paragraph(count_of(len(rows) - len(shown), "more edge"), "note")] if len(rows) > len(shown) else []
     return [Paragraph(title, "title"), *table, *more, Paragraph(shares, "note")]
+
+
+def _named(arrows: Sequence[tuple[str, str]]) -> list[str]:
+    """Each arrow by the names of its ends, both shortened if an arrow is too long: the second would be cut off."""
+    if all(len(a) + len(b) + len(ARROW) <= ARROW_CHARACTERS for a, b in arrows):
+        return [f"{a}{ARROW}{b}" for a, b in arrows]
+    names = sorted({name for arrow in arrows for name in arrow})
+    short = dict(zip(names, distinguishable(names, (ARROW_CHARACTERS - len(ARROW)) // 2), strict=True))
+    return [f"{short[a]}{ARROW}{short[b]}" for a, b in arrows]

@@ -45,7 +45,11 @@ def _advice(profiles: Mapping[str, Profile], file: str) -> list[Content]:
             return []
         command = Paragraph(f"  credo learn {quote(file)} --target {quote(label)}", "command")
         return [Paragraph(f"To learn {one_line(label)} from the texts:", "note"), command]
-    name = next((name for name, each in profiles.items() if each.kind != "category"), next(iter(profiles)))
+    others = [name for name, each in profiles.items() if each.kind not in ("category", "ignore")]
+    others += [name for name, each in profiles.items() if each.kind == "ignore" and each.known and len(each.values)]
+    if not others:
+        return [Paragraph("Kinds are inferred from all rows.", "note")]
+    name = others[0]
     return [
         Paragraph("Kinds are inferred from all rows. To read a column as another kind:", "note"),
         Paragraph(f"  credo estimate {quote(file)} --column {quote(name)} --kind category", "command"),

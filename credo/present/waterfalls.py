@@ -8,7 +8,7 @@ from credo.present.limits import STRONGEST_LINES
 from credo.present.numbers import CELL_CHARACTERS, count_of, one_line
 
 
-def waterfall_table(found: Waterfall, top: int, noun: str, sides: tuple[str, str], form: str = "+.3f") -> Table:
+def waterfall_table(found: Waterfall, top: int, noun: str, sides: tuple[str, str], form: str = "+z.3f") -> Table:
     """The prior, the strongest weights, the rest as one line, and the sum."""
     rows = [("prior", "", found.prior)]
     rows += [

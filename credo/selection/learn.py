@@ -20,7 +20,7 @@ from credo.models.explaining import contributions
 from credo.models.forms import FORM_OF, TEXT_FORMS
 from credo.models.naive_bayes import NaiveBayes
 from credo.models.several_parents import KDependence, NetworkClassifier
-from credo.models.targets import with_target
+from credo.models.targets import tell_of_missing_codes, with_target
 from credo.selection.candidate_forms import FULL_FEATURES, JOINT_CLASSES, with_candidate_forms, with_joint_forms
 from credo.selection.near_copies import with_near_copies
 from credo.selection.nested_validation import CLASS_SHARES, Outcome, outcome
@@ -128,6 +128,7 @@ def learn(
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)
     if len(base.classes) < 2:
         raise EvidenceError(f"column {name!r} holds one class only, {base.classes[0]!r}: there is nothing to classify")
+    tell_of_missing_codes(name, base.classes)
     table, grouped = with_near_copies(table, grouped, base.feature_names, name, kinds)
     return _learned(base, table, RowOptions(weight, seed, grouped), model, start)
 
@@ -218,7 +219,7 @@ def _columns(model: TunedClassifier, table: Source, weights: Weights) -> tuple[R
     """Every column of the table: its kind, its forms and its importance."""
     names = [name for name in table.names if name != model.target and name != weights.column]
     ignored = [name for name in names if name not in model.views]
-    profiles = profile(table, ignored) if ignored else {}
+    profiles = profile(table, ignored, unread=True) if ignored else {}
     missing = missing_shares(table, names)
     sizes = contributions(model, table, EXPLAINED_ROWS)
     found = []

@@ -257,8 +257,9 @@ def missing_share(model: Classifier, batch: Batch, names: Sequence[str], own: Ha
 def untuned_classes(target: str | None, values: Collection[object]) -> str:
     """A notice about classes that came after tuning."""
     which = ", ".join(sorted(map(repr, values))[:3]) + (", ..." if len(values) > 3 else "")
-    came = "came" if len(values) > 1 else "comes"
-    return f"column {target!r}: {which} {came} after tuning, which has no bias for it: tune(data) again with all rows"
+    came, them = ("came", "them") if len(values) > 1 else ("comes", "it")
+    bias = f"which has no bias for {them}: tune(data) again with all rows"
+    return f"column {target!r}: {which} {came} after tuning, {bias}"
 
 
 def _untuned_sum(one: Classifier, two: Classifier) -> Classifier:
@@ -267,8 +268,9 @@ def _untuned_sum(one: Classifier, two: Classifier) -> Classifier:
     if type(plain) is not type(other):
         names = f"a {type(plain).__name__} and a {type(other).__name__}"
         raise EvidenceError(f"{names} store different statistics and can't be merged: learn both with the same model=")
+    found = plain + other
     tell(f"the two are tuned differently: their sum is untuned{_dropped(one, two)}")
-    return plain + other
+    return found
 
 
 def _dropped(*models: Classifier) -> str:

@@ -100,9 +100,10 @@ class Tuning:
         noise = f"label noise {self.label_noise:.2g}, " if self.label_noise else ""
         older = "" if np.isclose(rows, self.rows) else f" (on {self.rows:g} rows: older than the evidence)"
         each = [weight for weights in self.weights.values() for weight in weights.values() if weight] or [0.0]
+        loss = "no held-out log-loss" if np.isnan(self.log_loss) else f"log-loss {self.log_loss:.4f}"
         return (
             f"smoothing {self.smoothing:g}, strength {self.strength:g}, weights {min(each):.3g} to {max(each):.3g}, "
-            f"{noise}log-loss {self.log_loss:.4f}{older}"
+            f"{noise}{loss}{older}"
         )
 
 

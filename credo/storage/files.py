@@ -43,6 +43,8 @@ def save(model: object, path: FilePath, updates: Sequence[str] = ()) -> None:
     """
     from credo.storage.packing import Packer, kind_of, readable
 
+    if not isinstance(path, str | os.PathLike):
+        raise StorageError(f"save(model, path): the path is a {type(path).__name__}, not the name of a file")
     writer = Packer()
     try:
         header = {"credo": __version__, "kind": kind_of(model), "model": writer.node(model)}

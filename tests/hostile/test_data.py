@@ -325,3 +325,42 @@ def test_any_group_is_found_or_refused(name: Any) -> None:
     for groups in (["a", "b"], [1, 2], [1.5, 2.5], [True, False]):
         beliefs = credo.estimate({"g": groups, "x": [1.5, 2.5]}, "x", by="g", prior=NORMAL)
         read_or_refused(beliefs.__getitem__, name)
+
+
+# Arguments in the wrong place
+
+
+ROWS = {"a": [1.0, 2.0, 3.0, 4.0], "y": ["p", "q", "p", "q"]}
+MISSPELT = "NaiveBays"
+MIXED_UP: Any = ("P(theta)", COIN)
+SETTINGS: Any = ({"a": [0.5] * 1000},)
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "a row where a table is needed": (
+        lambda: credo.NaiveBayes().fit(ROWS, "y").predict({"a": 1.0, "y": "p"}), "a single row is a list of one dict",
+    ),
+    "no rows to predict": (lambda: credo.NaiveBayes().fit(ROWS, "y").predict([]), "the data is empty"),
+    "only the target": (
+        lambda: credo.NaiveBayes().fit(ROWS, "y").predict({"y": ["p"]}), "its only column is the target, 'y'",
+    ),
+    "the path first": (lambda: credo.save(*MIXED_UP), "save(model, path): the path is a BetaBernoulli"),
+    "the question first": (lambda: credo.ask(*MIXED_UP), "the model comes first: ask(model, question)"),
+    "no beliefs": (lambda: credo.bayes_factor(1, 2), "compares two beliefs or models, but one is 1"),
+    "data as a setting": (lambda: credo.NaiveBayes(*SETTINGS), "must be a number of at least 0"),
+    "a feature asked for": (
+        lambda: credo.ask(credo.LinearRegression().fit({"a": [1.0, 2, 3], "b": [1.0, 2, 4]}, "b"), "P(a | b=2)"),
+        "a is a feature: ask about b, given features",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_arguments_in_the_wrong_place(name: str) -> None:
+    call, expected = MISTAKES[name]
+    assert expected in refused(call)
+
+
+def test_a_misspelt_name_is_suggested() -> None:
+    """Python's own suggestion needs the error's name and object."""
+    with pytest.raises(AttributeError) as caught:
+        getattr(credo, MISSPELT)
+    assert (caught.value.name, caught.value.obj) == (MISSPELT, credo)

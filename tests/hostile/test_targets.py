@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,15 @@ def test_an_iterator_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = (table(prices(500)) for _ in range(3))
     with pytest.warns(Notice, match="the first"), pytest.raises(DataError, match="too many to be classes"):
         NaiveBayes().fit(parts, target="y")
+
+
+def test_a_missing_code_among_the_classes_is_told() -> None:
+    """R writes NA: as a class of its own, it would be predicted and scored."""
+    rows = {"a": [1.0, 2.0, 3.0, 4.0] * 10, "y": ["yes", "no", "NA", "no"] * 10}
+    with pytest.warns(credo.Notice, match=r"'NA' is a class of column 'y'; .* credo.read\(data, missing=\['NA'\]\)"):
+        credo.learn(rows, "y")
+    with pytest.warns(credo.Notice, match="10 rows without 'y' left out"):
+        assert credo.learn(credo.read(rows, missing=["NA"]), "y").classes == ("no", "yes")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", credo.Notice)
+        credo.learn(rows | {"y": ["yes", "none"] * 20}, "y")  # an answer

@@ -377,6 +377,7 @@ ODD_LABELS: list[tuple[list[Any], tuple[Any, ...]]] = [
 
 @pytest.mark.parametrize(("labels", "classes"), ODD_LABELS, ids=str)
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* of column 'label':credo.errors.Notice")  # nan, or a blank
 def test_labels_that_look_like_something_else(labels: list[Any], classes: tuple[Any, ...], tmp_path: Path) -> None:
     table = {"text": TEXTS, "label": [labels[label == "sky"] for label in LABELS]}
     model, tuned = both(table)

@@ -101,6 +101,16 @@ def test_log_joint_knows_no_tuning(table: Table) -> None:
     assert not np.allclose(tuned.predict_proba(table), plain.predict_proba(table))
 
 
+@pytest.mark.filterwarnings("error::credo.errors.Notice")
+def test_models_of_other_targets_are_refused_before_a_notice() -> None:
+    """What merging would have dropped is of no interest if there is nothing to merge."""
+    a = [1.0, 1.2, 0.9, 3.1, 2.9, 3.0] * 5
+    one = credo.learn({"a": a, "y": ["p", "p", "p", "q", "q", "q"] * 5}, "y")
+    two = credo.learn({"a": a, "b": ["u", "u", "u", "v", "v", "v"] * 5}, "b", model="naive-bayes")
+    with pytest.raises(CredoError, match="their targets differ"):
+        _ = one + two
+
+
 def test_tunings_merge_only_where_they_are_the_same(table: Table) -> None:
     first, second = pick(table, slice(0, 45)), pick(table, slice(45, 90))
     kinds = {name: credo.Number("gaussian") for name in ("fare", "height", "again")}

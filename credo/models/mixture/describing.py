@@ -130,7 +130,7 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, sca
     nats = 0.0
     if not alone and variance > 0 and wider > 0:
         nats = 0.5 * (np.log(wider / variance) + (variance + (here - there) ** 2) / wider - 1)
-    deviation = "" if sd is None else f" ± {spread[k]:.3g}"
+    deviation = "" if sd is None else f" ± {_digits(float(spread[k]), 3)}"
     if scale == "days":
         said = "" if alone or abs(here - there) < 1 else "later: " if here > there else "earlier: "
         return Trait(column, f"{said}{_day(here)}{deviation} days", "" if alone else _day(there), float(nats))
@@ -147,7 +147,16 @@ def _rounded(mean: float, deviation: float) -> str:
     ('0', '4.263', '3365', '0.125')
     """
     digits = 2 - floor(log10(deviation)) if deviation > 0 else 300
-    return f"{round(mean, digits) + 0.0:.4g}"
+    return _digits(round(mean, digits) + 0.0, 4)
+
+
+def _digits(x: float, digits: int) -> str:
+    """A number with that many significant digits, without an exponent below a billion.
+
+    >>> _digits(2243.2, 3), _digits(0.79216, 3), _digits(48401.0, 4), _digits(3.2e12, 3)
+    ('2240', '0.792', '48400', '3.2e+12')
+    """
+    return f"{float(f'{x:.{digits}g}'):.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.{digits}g}"
 
 
 def _day(days: float) -> str:
