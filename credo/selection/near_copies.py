@@ -27,7 +27,7 @@ ALL_DIFFERENT = 0.98  # distinct values per row of a column that may hide copies
 SOME = 0.05  # the least share of rows with near copies
 REPETITIONS = 10  # a value that tells copies apart from other rows is repeated at most so often on average
 AGREEING = 0.9  # of the rows that share such a value, the least share that agree in all other columns
-MOST_BY_CHANCE = 0.3  # P(two rows agree in all other columns), if these were independent
+MOST_BY_CHANCE = 0.3  # P(two rows agree in all other features), if these were independent
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,13 @@ class CellPrints:
         return cell_prints(batch, self.names)
 
 
-def near_copies(table: Source, features: Sequence[str], target: str, kept: Collection[str]) -> Positions | None:
+def near_copies(
+    table: Source, features: Sequence[str], target: str, kept: Collection[str], quantity: bool = False
+) -> Positions | None:
     """The group of each row, near copies in the same one, with a notice; None if there are few or none.
 
-    Tables of many rows aren't searched. Row identifiers are ignored unless `kept`; they hide nothing.
+    Tables of many rows aren't searched. Row identifiers are ignored unless `kept`; they hide nothing. That rows agree
+    in their class tells nothing: a column may determine it. quantity: the target is a number.
     """
     if table.rows is None or not LEAST_ROWS <= table.rows <= MOST_ROWS_SEARCHED or len(features) < 2:
         return None
@@ -69,7 +72,7 @@ def near_copies(table: Source, features: Sequence[str], target: str, kept: Colle
             continue
         if (own == count[which])[shared].mean() < AGREEING:
             continue
-        if prod(chance[:j] + chance[j + 1 :]) <= MOST_BY_CHANCE or _is_text(table, columns[j]):
+        if prod(chance[:j] + chance[j + 1 : len(columns) + quantity]) <= MOST_BY_CHANCE or _is_text(table, columns[j]):
             hidden = [name for name, each in zip(features, hiding, strict=True) if each]
             return _told(table, hidden, kept, which, copied)
     return None
