@@ -26,6 +26,7 @@ from credo.selection.near_copies import near_copies
 from credo.selection.nested_validation import CLASS_SHARES, Outcome, outcome
 from credo.selection.regression import check_number_target, holds_numbers, learned_regression
 from credo.selection.report import ReadColumn, Report, TriedCandidate
+from credo.selection.similar_rows import similar_rows
 from credo.selection.tuned import TunedClassifier
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def learn(
     if model == LINEAR:
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
-        table, grouped = _with_near_copies(table, grouped, name, kinds, weight)
+        table, grouped = _with_near_copies(table, grouped, name, kinds, weight, quantity=True)
         with local.small_matrices():
             return learned_regression(table, name, kinds, weight, seed, grouped)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)
@@ -133,14 +134,17 @@ def learn(
 
 
 def _with_near_copies(
-    table: Source, groups: str | None, target: str, kinds: Mapping[str, Any] | None, weight: Weight
-) -> tuple[Source, str | None]:
-    """The table with groups of near copies, unless groups are given."""
+    table: Source, groups: str | None, target: str, kinds: Mapping[str, Any] | None, weight: Weight,
+    quantity: bool = False,
+) -> tuple[Source, str | None]:  # fmt: skip
+    """The table with groups of near copies, unless groups are given. quantity: the target is a number."""
     if groups is not None:
         return table, groups
     ignored = {name for name, kind in (kinds or {}).items() if kind == "ignore"}
     read = table.without(target).without(weight) if isinstance(weight, str) else table.without(target)
-    return with_groups(table, near_copies(table, [n for n in read.names if n not in ignored], target, set(kinds or {})))
+    features = [each for each in read.names if each not in ignored]
+    found = near_copies(table, features, target, set(kinds or {}), quantity)
+    return with_groups(table, similar_rows(table, features, target, kinds or {}, quantity) if found is None else found)
 
 
 def relearned(model: NaiveBayes, table: Source, weight: Weight, seed: int) -> TunedClassifier:
