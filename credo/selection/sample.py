@@ -23,7 +23,7 @@ from credo.core.membership import Codes, Hard
 from credo.core.statistics import WEIGHT_ROUNDING
 from credo.data import Batch, Source
 from credo.data.arrow_arrays import number_array, scalar
-from credo.data.fingerprints import MISSING_PRINT, Fingerprints, apart, mixed
+from credo.data.fingerprints import MISSING_PRINT, Fingerprints, apart, fingerprints, mixed
 from credo.errors import DataError
 from credo.models.forms import TEXT_FORMS
 from credo.notices import tell
@@ -224,16 +224,18 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str |
     features = np.array([name != model.target for name in names])
     own = np.concatenate(cells, axis=1)[features]
     chosen, mass, weight = Observations.of(weight, times, prints, codes, own, texts[features], stride)
-    if groups is None:
+    if groups is None and texts[features].any():
         known = [name for name, each in zip(names, features, strict=True) if each]
-        _tell_of_repeated_texts({known[j]: own[j, chosen] for j in np.flatnonzero(texts[features])}, stride)
+        different = own[:, chosen][:, np.unique(fingerprints(own[:, chosen]), return_index=True)[1]]
+        _tell_of_repeated_texts({known[j]: different[j] for j in np.flatnonzero(texts[features])}, stride)
     if stride > 1 and not whole_numbers([mass]):  # it must not exceed the sums of rows in the evidence
         mass = mass * (1 - WEIGHT_ROUNDING)
     return replace(found if chosen.all() else found.take(chosen), mass=mass, weight=weight)
 
 
 def _tell_of_repeated_texts(cells: Mapping[str, Fingerprints], stride: int) -> None:
-    """A notice of texts in rows that differ otherwise: if these are copies, they predict each other."""
+    """A notice of texts in rows that differ in other cells: if these are copies, they predict each other. cells: of
+    texts, in rows that differ."""
     for name, prints in cells.items():
         count = np.unique(prints[prints != MISSING_PRINT], return_counts=True)[1]
         repeated, rows = int(count[count > 1].sum()), len(prints)

@@ -20,7 +20,7 @@ from credo.models.repeated_rows import MOST_ROWS_SEARCHED
 from credo.notices import listed, tell
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
-from credo.selection.similarity import SOME, Pairs, RankedNumbers, WordSigns
+from credo.selection.similarity import SOME, RowPairs, RankedNumbers, WordSigns
 
 LEAST_ROWS = 20
 ALL_DIFFERENT = 0.98  # distinct values per row of a column that identifies rows, or says when each was recorded
@@ -69,7 +69,7 @@ class SimilarityCells:
         """Numbers, NaN where missing. (columns, rows)"""
         return np.concatenate([[batch.numbers(name) for name in names] for batch in self.batches], axis=1)
 
-    def text_pairs(self, strata: Positions) -> Pairs:
+    def text_pairs(self, strata: Positions) -> RowPairs:
         """Pairs of rows with nearly equal texts: the text columns are read as one document."""
         sizes, words, prints = list[Positions](), list[Positions](), list[Fingerprints]()
         for batch in self.batches:
@@ -102,7 +102,7 @@ def similar_rows(
     if cells.texts:
         strata = cells.strata([*equal, *cells.numbers])
         found = cells.text_pairs(strata)
-        pairs = Pairs(which[found.first], which[found.second])
+        pairs = RowPairs(which[found.first], which[found.second])
     elif cells.numbers:
         strata = cells.strata(equal)
         classes = np.zeros(len(first), dtype=np.intp) if quantity else cells.strata([target])[first]
@@ -121,7 +121,7 @@ def similar_rows(
     return np.asarray(groups[which], dtype=np.intp)
 
 
-def similar_groups(pairs: Pairs, strata: Positions) -> Positions | None:
+def similar_groups(pairs: RowPairs, strata: Positions) -> Positions | None:
     """The group of each row, from pairs of similar rows in the same stratum; None if they are few, or if groups are so
     large that new rows belong to them, too.
     """

@@ -26,7 +26,7 @@ SHARED_WORDS = 0.5  # the least share of the words of either document that near 
 RANDOM_PAIRS, USUAL = 2000, 0.9  # pairs of documents, and the share of them that are no copies
 
 
-class Pairs(NamedTuple):
+class RowPairs(NamedTuple):
     """Pairs of similar rows."""
 
     first: Positions
@@ -55,7 +55,7 @@ class RankedNumbers:
                 ranks.append(missing.astype(np.float64))
         return cls(np.stack(ranks, axis=1), ties, 1 - np.isnan(columns).mean(0))
 
-    def pairs(self, classes: Positions) -> Pairs:
+    def pairs(self, classes: Positions) -> RowPairs:
         """Pairs of rows of a class that are nearer than chance explains; none if there are few such rows."""
         members = [np.flatnonzero(classes == k) for k in range(classes.max() + 1)]
         members = [own for own in members if len(own) >= 3 * LEAST_NEIGHBOURS]
@@ -63,11 +63,11 @@ class RankedNumbers:
         looked_at = [(own[::step], own) for own in members]
         near = sum(len(np.unique(first)) for rows, own in looked_at for first, _ in self._near(rows, own))
         if near <= SOME * sum(len(rows) for rows, _ in looked_at):
-            return Pairs(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+            return RowPairs(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
         found = [pairs for own in members for pairs in self._near(own, own)]
-        return Pairs(np.concatenate([each.first for each in found]), np.concatenate([each.second for each in found]))
+        return RowPairs(np.concatenate([each.first for each in found]), np.concatenate([each.second for each in found]))
 
-    def _near(self, rows: Positions, others: Positions) -> Iterator[Pairs]:
+    def _near(self, rows: Positions, others: Positions) -> Iterator[RowPairs]:
         """The other rows near each of these.
 
         In d dimensions, k (r/R)^d rows are expected within r, if k are within R; 2k within R' give d. A row with
@@ -86,7 +86,7 @@ class RankedNumbers:
             least = np.minimum(NEAREST, (BY_CHANCE / k) ** (1 / np.maximum(dimensions, 1e-9)))
             near = squared + self.ties[part][:, None] < (least**2 * inner)[:, None]
             first, second = np.nonzero(near)
-            yield Pairs(part[first], others[second])
+            yield RowPairs(part[first], others[second])
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +108,11 @@ class WordSigns:
         begin = np.cumsum(sizes[rows]) - sizes[rows]
         return cls(rows, np.stack([np.minimum.reduceat(mixed(vocabulary, s)[kept], begin) for s in range(SIGNS)]))
 
-    def pairs(self, strata: Positions) -> Pairs:
+    def pairs(self, strata: Positions) -> RowPairs:
         """Pairs of documents that share more of their words than twice what nine in ten pairs do."""
         n = len(self.rows)
         if n < 2:
-            return Pairs(self.rows[:0], self.rows[:0])
+            return RowPairs(self.rows[:0], self.rows[:0])
         rng = np.random.default_rng(0)
         any_two = rng.integers(0, n, RANDOM_PAIRS), rng.integers(0, n, RANDOM_PAIRS)
         different = any_two[0] != any_two[1]
@@ -127,7 +127,7 @@ class WordSigns:
             found.append(np.stack([order[at], order[at + 1]], axis=1))
         first, second = np.unique(np.concatenate(found), axis=0).T
         near = self._alike(first, second) >= max(SHARED_WORDS, 2 * usual)
-        return Pairs(self.rows[first[near]], self.rows[second[near]])
+        return RowPairs(self.rows[first[near]], self.rows[second[near]])
 
     def _alike(self, first: Positions, second: Positions) -> Array:
         return np.asarray((self.signs[:, first] == self.signs[:, second]).mean(0))
