@@ -20,7 +20,7 @@ from credo.models.repeated_rows import MOST_ROWS_SEARCHED
 from credo.notices import listed, tell
 from credo.numerics.arrays import Positions
 from credo.numerics.exact import Array
-from credo.selection.similarity import SOME, RowPairs, RankedNumbers, WordSigns
+from credo.selection.similarity import SOME, RankedNumbers, RowPairs, WordSigns
 
 LEAST_ROWS = 20
 ALL_DIFFERENT = 0.98  # distinct values per row of a column that identifies rows, or says when each was recorded
