@@ -163,7 +163,7 @@ def _log_gamma_difference(z: Array, x: Array | float) -> Array:
 
 
 def log_gamma(x: ArrayLike) -> Array:
-    """log Γ(x), x > 0, by Stirling's series, from Γ(x) = Γ(x + 8)/x(x + 1)...(x + 7) where x is small.
+    """log Γ(x), x ≥ 0, by Stirling's series, from Γ(x) = Γ(x + 8)/x(x + 1)...(x + 7) where x is small.
 
     It agrees with SciPy's to 1e-14 of the larger of 1 and the value. Importing SciPy takes longer than learning a small
     table.
@@ -183,5 +183,6 @@ def log_gamma(x: ArrayLike) -> Array:
     found = (z - 0.5) * np.log(z) - z + (HALF_LOG_2PI + series)
     if low.any():
         pair = np.where(low, x * (x + 7), 1.0)  # (x + 1)(x + 6) is 6 more, ...
-        found -= np.where(low, np.log(pair * (pair + 6) * (pair + 10) * (pair + 12)), 0.0)
+        with np.errstate(divide="ignore"):  # Γ(0) = ∞
+            found -= np.where(low, np.log(pair * (pair + 6) * (pair + 10) * (pair + 12)), 0.0)
     return np.asarray(found)

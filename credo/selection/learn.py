@@ -122,7 +122,7 @@ def learn(
         check_number_target(table, name)
     if model == LINEAR or (model == "auto" and holds_numbers(table, name, kinds)):
         read = features.without(name).without(weight).names
-        table, grouped = with_near_copies(table, grouped, read, name, kinds)
+        table, grouped = with_near_copies(table, grouped, read, name, kinds, quantity=True)
         with local.small_matrices():
             return learned_regression(table, name, kinds, weight, seed, grouped)
     base: Classifier = LEARNERS.get(model, NaiveBayes)(kinds=kinds).fit(features, target=name, weight=weight)

@@ -20,31 +20,37 @@ from credo.data.profile import profile
 from credo.models.repeated_rows import MOST_ROWS_SEARCHED
 from credo.notices import listed, tell
 from credo.numerics.arrays import Positions
+from credo.selection.similar_rows import LEAST_DISTINCT, similar_rows
+from credo.selection.similarity import LEAST_COPIED
 
 LEAST_ROWS = 10
 HEAD_ROWS = 200  # first rows, which settle most tables
-LEAST_DISTINCT = 0.98  # distinct values per row of a column that may hide copies
-LEAST_COPIED = 0.05  # the least share of rows with near copies
 MOST_REPETITIONS = 10  # a value that tells copies apart from other rows is repeated at most so often on average
 LEAST_AGREEING = 0.9  # of the rows that share such a value, the least share that agree in all other columns
 MOST_BY_CHANCE = 0.3  # P(two rows agree in all other columns), if these were independent
 
 
 def with_near_copies(
-    table: Source, groups: str | None, features: Sequence[str], target: str, kinds: Mapping[str, Any] | None
-) -> tuple[Source, str | None]:
-    """The table with groups of near copies, unless groups are given; and the name of their column, if any."""
+    table: Source, groups: str | None, features: Sequence[str], target: str, kinds: Mapping[str, Any] | None,
+    quantity: bool = False,
+) -> tuple[Source, str | None]:  # fmt: skip
+    """The table with groups of near copies, unless groups are given; and the name of their column, if any. quantity:
+    the target is a number."""
     if groups is not None:
         return table, groups
     read = [name for name in features if name in table.names and (kinds or {}).get(name) != "ignore"]
-    return with_groups(table, near_copies(table, read, target, set(kinds or {})))
+    found = near_copies(table, read, target, set(kinds or {}), quantity)
+    return with_groups(table, similar_rows(table, read, target, kinds or {}, quantity) if found is None else found)
 
 
-def near_copies(table: Source, features: Sequence[str], target: str, kept: Collection[str]) -> Positions | None:
+def near_copies(
+    table: Source, features: Sequence[str], target: str, kept: Collection[str], quantity: bool = False
+) -> Positions | None:
     """The group of each row, near copies in the same one, with a notice; None if there are few or none.
 
     Tables of many rows aren't searched. Rows without a target aren't held out, whatever their group. Row identifiers
-    are ignored unless `kept`; they hide nothing.
+    are ignored unless `kept`; they hide nothing. That rows agree in their class tells nothing: a column may determine
+    it. quantity: the target is a number.
     """
     if table.rows is None or not LEAST_ROWS <= table.rows <= MOST_ROWS_SEARCHED or len(features) < 2:
         return None
@@ -71,7 +77,7 @@ def near_copies(table: Source, features: Sequence[str], target: str, kept: Colle
             continue
         if (own == count[which])[shared].mean() < LEAST_AGREEING:
             continue
-        if prod(chance[:j] + chance[j + 1 :]) <= MOST_BY_CHANCE or _is_text(table, columns[j]):
+        if prod(chance[:j] + chance[j + 1 : len(columns) + quantity]) <= MOST_BY_CHANCE or _is_text(table, columns[j]):
             hidden = [name for name, each in zip(features, hiding, strict=True) if each]
             if not _is_told(table, hidden, kept, copied):
                 return None

@@ -127,7 +127,8 @@ def outcome(
         pool, others = chosen_pool(scored, pool, fitted)
         abandoned += others
     else:
-        tell("each class has one row (copies counted once): none can be held out, so there are no held-out scores")
+        only = "one row (copies counted once)" if groups is None else "the rows of one group only"
+        tell(f"each class has {only}: none can be held out, so there are no held-out scores")
         pool = pool.with_held_out(_by_shares(model, sample, pool.names))
     how = f"nested {count}-fold" if len(folds) == count else f"nested, {len(folds)} of {count} folds"
     how = how if groups is None else f"{how} by groups"

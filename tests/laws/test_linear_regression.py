@@ -167,8 +167,15 @@ def refitted(model: credo.LinearRegression, data: Table, i: int, weight: Any) ->
     away = mean - location
     scale = float(line.prior.scale) + (w @ residual**2 + away @ before @ away) / 2
     shape = float(line.prior.shape) + w.sum() / 2
-    spread = np.sqrt(scale / shape * (1 + new @ np.linalg.solve(precision, new)))
-    return 2 * shape, float(new @ mean), float(spread)
+    squared = scale / shape * (1 + new @ np.linalg.solve(precision, new))
+    if line.ridge:  # unknown cells: prior variance of a level's weight, scaled by 1/√½; spread of a column's cells
+        levels = sum("=" in part for part in lost if part in names)
+        squared += scale / shape * levels * 2 / line.ridge
+        marked = {part.removesuffix(" is missing") for part in lost if part.endswith(" is missing")}
+        own = np.array([part.split("=")[0] in marked for part in names[keep[1:]]])
+        centred = line.basis.read(batch)[0][:, keep[1:]][:, own]
+        squared += float(np.sum(weight * (centred @ mean[1:][own]) ** 2) / weight.sum())
+    return 2 * shape, float(new @ mean), float(np.sqrt(squared))
 
 
 @each
@@ -199,6 +206,27 @@ def test_without_its_only_row_a_value_is_unseen(interactions: Any, missing: bool
         np.testing.assert_allclose(found.predicted[i], location, rtol=1e-8)
         expected = student.logpdf(data["price"][i], degrees, location, scale)
         np.testing.assert_allclose(found.log_probabilities[i], expected, rtol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::credo.errors.Notice")
+@pytest.mark.parametrize("noise", ["gaussian", "student"])
+@pytest.mark.parametrize("unknown", ["a value", "a number", "a category", "both"])
+def test_intervals_cover_rows_with_unknown_cells(noise: Any, unknown: str) -> None:
+    """Of columns without missing cells, and values without rows: coverage was 0.68 to 0.87."""
+    rng, effects = np.random.default_rng(8), np.random.default_rng(1).normal(size=400) * 2
+
+    def drawn(n: int, levels: int) -> Table:
+        k, x = rng.integers(0, levels, n), rng.normal(size=n)
+        return {"k": [f"k{i}" for i in k], "x": x.tolist(), "y": (effects[k] + 2 * x + rng.normal(size=n)).tolist()}
+
+    model = credo.LinearRegression(noise=noise).fit(drawn(300, 40), "y")
+    new = drawn(3000, 400 if unknown == "a value" else 40)
+    if unknown in ("a number", "both"):
+        new["x"] = [None if rng.random() < 0.5 else x for x in new["x"]]
+    if unknown in ("a category", "both"):
+        new["k"] = [None if rng.random() < 0.5 else k for k in new["k"]]
+    low, high = model.intervals(new)
+    assert 0.92 < np.mean((new["y"] > low) & (new["y"] < high)) < 0.98
 
 
 @each

@@ -125,6 +125,8 @@ def test_chance_makes_no_copies() -> None:
     assert searched(rows(0, n)[0]) is None
     few = repeated(rows(0, n)[0], 1, number=np.arange(n))
     assert searched(few) is None
+    many = np.tile([f"v{i}" for i in range(n // 4)], 4)
+    assert searched({"x": x, "k": many, "y": many}) is None  # each of many classes has a value of its own
 
 
 @pytest.mark.filterwarnings("ignore::credo.errors.Notice")

@@ -12,6 +12,7 @@ import pytest
 import credo
 from credo.core.learning import Weights
 from credo.data import source
+from credo.errors import Notice
 from credo.models.explaining import contributions
 from credo.models.metrics import Scores
 from credo.numerics.exact import Array
@@ -151,6 +152,19 @@ def test_classes_that_no_other_row_shows_count_as_wrong() -> None:
     assert len(model.report.scores.truth) == 70
     assert "10 of classes that no other row showed" in repr(model.report.scores)
     assert model.report.scores.accuracy < 0.9
+
+
+def test_classes_of_one_group_cant_be_held_out() -> None:
+    x = np.random.default_rng(15).normal(size=30)
+    with pytest.warns(Notice, match="each class has the rows of one group only: none can be held out"):
+        credo.learn({"x": x, "g": ["u", "v"] * 15, "y": ["a", "b"] * 15}, target="y", groups="g")
+
+
+def test_constant_columns_are_worth_the_class_shares() -> None:
+    """Without warnings, which are errors, of numbers without variance."""
+    with pytest.warns(Notice, match="each class has one row"):
+        model = credo.learn({"c": [1.0] * 20, "k": ["u"] * 20, "y": ["a", "b"] * 10}, target="y")
+    np.testing.assert_allclose(model.predict_proba({"c": [1.0], "k": ["u"]}), 0.5)
 
 
 def test_units_are_no_matter_to_tuning() -> None:

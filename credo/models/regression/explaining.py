@@ -88,7 +88,7 @@ def explained_row(model: LinearRegression, batch: Batch, row: int) -> Contributi
         name = tuple(dict.fromkeys(name))  # a number's square belongs to the number
         columns[name] = columns.get(name, 0.0) + sum(adds.get(i, 0.0) for i in own.tolist())
     values = {n: one.column(n)[0].as_py() if n in one.names else None for n in line.basis.features.columns}
-    low, high = line.predictive(z).interval()
+    low, high = line.predictive(z, line.unknown_variance(one)).interval()
     ends = float(low[0]), float(high[0])  # type: ignore[index]
     average = float(line.posterior.location[0])
     return Contributions(str(model.target), average, columns, values, ends, frozenset(name for name, _ in ignored))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from credo.core.moments import CrossMoments
 from credo.core.statistics import Positions
 from credo.data import Batch
 from credo.families.linear_gaussian import Line, LinearGaussian
-from credo.models.regression.design import Design, require_squares, scales_of
+from credo.models.regression.design import INDICATOR_SCALE, Design, require_squares, scales_of
 from credo.models.regression.features import Features
 from credo.models.regression.ridge import RidgeEvidence
 from credo.models.regression.variable_selection import Inclusion, inclusion
@@ -180,9 +181,52 @@ class FittedLine:
     def expected(self, z: Array) -> Array:
         return np.asarray(z @ self.posterior.location[1:] + self.posterior.location[0])
 
-    def predictive(self, z: Array) -> StudentT:
-        """The predictive of each row: location w′z, scale² = σ²(1 + z′ precision⁻¹ z)."""
-        return StudentT(self.predictive_degrees, self.expected(z), np.sqrt(self.noise * (1 + self.leverage(z))))
+    def predictive(self, z: Array, unknown: Array | float = 0.0) -> StudentT:
+        """The predictive of each row: location w′z, scale² = σ²(1 + z′ precision⁻¹ z) + what unknown cells add."""
+        spread = np.sqrt(self.noise * (1 + self.leverage(z)) + unknown)
+        return StudentT(self.predictive_degrees, self.expected(z), spread)
+
+    def unknown_variance(self, batch: Batch) -> Array:
+        """The variance that unknown cells add to each row's target: missing ones of columns that had none, and values
+        without rows, whose weights have the prior N(0, σ²/ridge). (rows,)
+        """
+        found, features = np.zeros(batch.rows), self.basis.features
+        if not self.ridge:
+            return found
+        batch = batch.filled(features.columns)
+        absent = np.zeros((len(features.columns), batch.rows), dtype=bool)
+        for column, own in zip(features.schema, absent, strict=True):
+            name = column.name
+            if column.levels is None:
+                missing = np.isnan(batch.numbers(name))
+            else:
+                missing = np.asarray(batch.column(name).is_null())
+                if len(self.places({name})):
+                    unseen = (batch.codes_among(name, column.levels)[0] < 0) & ~missing
+                    found += unseen * (self.noise * self.new_level)
+            own[:] = missing & (name not in features.missing)
+        if absent.any():
+            patterns, which = np.unique(absent, axis=1, return_inverse=True)
+            weights, names = self.posterior.location[1:], np.array(features.columns)
+            each = [self.missing_variance(names[pattern].tolist(), weights) for pattern in patterns.T]
+            found += np.array(each)[which.ravel()]
+        return found
+
+    @property
+    def new_level(self) -> float:
+        """The variance of what a value without rows adds to the target, in units of σ²; 0 without a prior on it."""
+        return 1 / (self.ridge * INDICATOR_SCALE**2) if self.ridge else 0.0
+
+    def missing_variance(self, columns: Collection[str], weights: Array) -> float:
+        """w′ cov(z) w over the features of these columns, which are at their means. weights: (kept,)"""
+        own = self.places(columns)
+        scatter = self.statistics.scatter[0][np.ix_(own, own)]
+        return max(float(weights[own] @ scatter @ weights[own]) / self.n, 0.0)
+
+    def places(self, columns: Collection[str]) -> Positions:
+        """The places in the basis of these columns' own features."""
+        mains = [self.basis.features.mains[name] for name in columns]
+        return np.flatnonzero(np.isin(self.basis.kept, np.concatenate(mains) if mains else []))
 
     def leverage(self, z: Array) -> Array:
         """(1, z)′ precision⁻¹ (1, z)"""

@@ -58,7 +58,7 @@ class Predictives:
 
     def __call__(self, batch: Batch) -> tuple[Array, Ignored]:
         z, ignored = self.line.basis.read(batch)
-        found = self.line.predictive(z)
+        found = self.line.predictive(z, self.line.unknown_variance(batch))
         return np.column_stack([found.location, found.scale]), ignored
 
 
@@ -77,5 +77,8 @@ class ScoredNumbers:
         if len(kept) < len(y):
             batch, y, weight = batch.take(kept), y[kept], weight[kept]
         z, ignored = self.line.basis.read(batch)
-        found = LeaveOneOut(self.line)(z, y, weight) if self.left_out else self.line.predictive(z)
+        if self.left_out:
+            found = LeaveOneOut(self.line)(z, y, weight)
+        else:
+            found = self.line.predictive(z, self.line.unknown_variance(batch))
         return np.column_stack([y, found.location, found.log_prob(y), weight]), ignored

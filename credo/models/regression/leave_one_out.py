@@ -81,8 +81,20 @@ class LeaveOneOut:
         rhs, squares = products[kept] - weight * y * own, squares - weight * y**2
         mean = np.linalg.solve(precision, rhs)
         scale = max((squares - float(mean @ rhs)) / 2, 0.0) + float(line.prior.scale)
-        variance = scale / (float(line.posterior.shape) - weight / 2) * (1 + new @ np.linalg.solve(precision, new))
+        noise = scale / (float(line.posterior.shape) - weight / 2)
+        levels, missing = self._unknown(only)
+        weights = np.zeros(len(gone))
+        weights[kept] = mean
+        variance = noise * (1 + new @ np.linalg.solve(precision, new) + levels * line.new_level)
+        if line.ridge:
+            variance += line.missing_variance(missing, weights[1:])
         return float(new @ mean + self._mean), float(np.sqrt(variance))
+
+    def _unknown(self, only: NDArray[np.bool_]) -> tuple[int, list[str]]:
+        """How many of those terms are levels, and the columns whose missing cells the others mark."""
+        features, own = self.line.basis.features, set(self.line.basis.kept[only].tolist())
+        missing = [name for name, i in features.marks.items() if i in own]
+        return len(own) - len(missing), missing
 
     @property
     def _mean(self) -> float:
