@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -53,6 +53,15 @@ class Extrapolating(Expecting, Protocol):
 
     def at(self, coordinates: Array, /) -> Self:
         """The model with these parameters, or with nearer ones if the step is too long."""
+        ...
+
+
+@runtime_checkable
+class Rounded(Protocol):
+    """A model whose parameters may have few correct digits."""
+
+    def rounding(self) -> float:
+        """By how much the objective may fall because of that."""
         ...
 
 
@@ -164,7 +173,7 @@ def _rising(climb: Iterator[Step[Model]]) -> Iterator[Step[Model]]:
     before = None
     for step in climb:
         if before is not None:
-            _check(step.objective - before, step.objective)
+            _check(step.objective - before, step.objective, step.model)
         before = step.objective
         yield step
 
@@ -218,11 +227,13 @@ def expected(model: Expecting, batches: Batches) -> tuple[Evidence, float]:
     return evidence, log_likelihood + model.log_prior()
 
 
-def _check(growth: float, objective: float) -> None:
+def _check(growth: float, objective: float, model: Expecting) -> None:
     if math.isnan(growth):
         raise EvidenceError(
             f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density is "
             "unbounded. Try other starts, or a prior"
         )
-    if growth < -OBJECTIVE_ROUNDING * max(1.0, abs(objective)):
+    if growth >= -OBJECTIVE_ROUNDING * max(1.0, abs(objective)):
+        return
+    if not isinstance(model, Rounded) or growth < -model.rounding():
         raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step is inconsistent with the E-step")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from credo.blocks.block import Settings
-from credo.blocks.capabilities import LogEvidence
+from credo.blocks.capabilities import LogEvidence, Rounded
 from credo.core.em import Expected, Fitted
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
@@ -99,6 +99,11 @@ class MixtureEM:
         if self.conditional.settings.estimate != "ml":
             found += float(xlogy(self.concentration, self.shares).sum())
         return found if self.earlier is None else found + self._log_likelihood_of(self.earlier)
+
+    def rounding(self) -> float:
+        """By how much the objective may fall: covariances of collinear columns have few correct digits."""
+        known = (Rounded.of(likelihood) for likelihood in self.conditional.likelihoods)
+        return sum(each.rounding() for each in known if each is not None)
 
     def _log_likelihood_of(self, evidence: Evidence) -> float:
         """log p(rows, components) of completed rows."""
