@@ -139,6 +139,11 @@ def test_one_component_has_nothing_to_be_explained_against() -> None:
     assert refused(mixture.explain, {"x": 1.0}) == "the mixture has one component: nothing to compare it with"
 
 
+def test_plots_of_unknown_kinds_are_refused() -> None:
+    mixture = credo.Mixture(2, starts=1).fit({"x": [1.0, 2.0, 8.0, 9.0], "y": [1.0, 3.0, 2.0, 4.0]})
+    assert "no such kind of plot, 'profil'; known: ellipses, profile" in refused(mixture.plot, kind="profil")
+
+
 def test_wide_tables_of_few_rows() -> None:
     """200 columns and 50 rows, of two clusters. Covariances that can't come near independent columns are given up."""
     rng = np.random.default_rng(0)
