@@ -97,7 +97,7 @@ class Normals(NamedTuple):
         """n, E[Σu] and E[Σuu′] from the sums of each pattern, for few rows."""
         groups, d = self.mean.shape
         n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d))
-        covariance = np.linalg.inv(self.precision)
+        covariance = np.asarray(np.linalg.inv(self.precision), dtype=np.float64)
         for known, rows in patterns(x) if len(x) else ():
             u = x[rows][:, known] - self.shift[known] - self.mean[:, None, known]  # (groups, rows, known)
             slope, residual = completion(covariance, known)
