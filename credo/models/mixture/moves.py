@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.special import xlogy
 
 from credo.core.membership import Codes
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.latent.starts import split_group
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ def split_and_merged(
 ) -> list[Codes]:
     """A pair is merged, and a third component is split in two: the moves that promise most."""
     size, codes = shares.shape[1], shares.argmax(1)
-    halves = [(k, half) for k in range(size) if (half := _split(problem, codes, k, size)) is not None]
+    points, weight, _ = problem.places
+    halves = [(k, half) for k in range(size) if (half := split_group(points, weight, codes, k, size)) is not None]
     pairs = [pair for pair in combinations(range(size), 2) if pair[1] >= len(problem.known)]
     if not halves or not pairs:
         return []
-    points, weight, _ = problem.places
     groups = Groups.of(points, weight, codes, size)
     halved = [Groups.of(points, weight, half, size + 1) for _, half in halves]
     gain = _gains(groups, halved, pairs, covariance, strength or REGULARISING_ROWS)
@@ -146,7 +146,7 @@ def _halved(problem: Problem, codes: NDArray[Any], size: int, covariance: Covari
     for k in range(size):
         rows = codes == k
         for unit in (None, within):
-            if (half := _split(problem, codes, k, size, unit)) is not None:
+            if (half := split_group(points, weight, codes, k, size, unit)) is not None:
                 parts = Groups.of(points[rows], weight[rows], half[rows] != k, 2)
                 each = Halved(half, _gain_of_split(whole, parts, k, covariance))
                 found[k] = max(each, found.get(k, each), key=lambda halved: halved.gain)
@@ -170,25 +170,6 @@ def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
     """The components, by the weight of their rows."""
     found: list[int] = np.argsort(-np.bincount(codes, problem.places.weight, size), kind="stable").tolist()
     return found
-
-
-def _split(problem: Problem, codes: NDArray[Any], k: int, new: int, unit: Array | None = None) -> Codes | None:
-    """With some of component k's rows in a new one: those beyond its mean, along the direction in which they differ
-    most, relative to a covariance if given. None if they don't differ."""
-    points, weight, _ = problem.places
-    rows = np.flatnonzero(codes == k)
-    x, own = np.nan_to_num(points[rows]), weight[rows]
-    if len(rows) < 2 or not x.shape[1]:
-        return None
-    centred = x - own @ x / own.sum()
-    products = (centred.T * own) @ centred
-    longest = (np.linalg.eigh(products) if unit is None else eigh(products, unit))[1][:, -1]
-    beyond = centred @ longest > 0
-    if not beyond.any():
-        return None
-    split = codes.astype(np.int32)
-    split[rows[beyond]] = new
-    return split
 
 
 def _pairs(problem: Problem, shares: Array) -> list[tuple[int, int]]:
