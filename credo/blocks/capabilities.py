@@ -116,6 +116,14 @@ class Tallies(Capability):
 # Of likelihoods
 
 
+class Rounded(Capability):
+    """Knows how precise its parameters are."""
+
+    @abstractmethod
+    def rounding(self) -> float:
+        """By how much their rounding errors may lower the log-likelihood of the rows that they were fitted to."""
+
+
 class Draws(Capability):
     """Samples cells."""
 

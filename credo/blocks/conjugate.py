@@ -25,6 +25,9 @@ from credo.numerics.exact import Array
 KIND_OF_CELLS: dict[Reads, Kind] = {"count": "count", "positive": "number", "number": "number"}
 RATE_CELLS: tuple[Reads, ...] = ("count", "positive")  # cells of families with rates, whose logarithms EM uses
 
+EQUAL_VARIANCE_POWER: dict[Reads, float] = {"count": 1 / 2, "positive": 1 / 3}  # of Poisson counts (Anscombe), and of
+# waiting times (Wilson and Hilferty): cells whose standard deviations grow with their means
+
 
 def describes_numbers(family: Family) -> bool:
     """Whether the family describes one column of numbers, and allows soft membership (a maximum doesn't)."""
@@ -123,9 +126,11 @@ class ConjugateLikelihood(Likelihood, LogPrior, LogEvidence, Points, Expects, By
         return float(np.sum(self.belief.log_prior(at) - self.family.log_prior(at)) + self.log_evidence()[0])
 
     def points(self, cells: Array) -> Array:
-        known = cells[~np.isnan(cells)]
+        """On a scale on which groups have about the same variance, whatever their rates."""
+        places = cells ** EQUAL_VARIANCE_POWER.get(self.family.reads, 1.0)
+        known = places[~np.isnan(places)]
         spread = float(known.std()) if len(known) else 0.0
-        return np.asarray((cells - (known.mean() if len(known) else 0.0)) / (spread or 1.0))[:, None]
+        return np.asarray((places - (known.mean() if len(known) else 0.0)) / (spread or 1.0))[:, None]
 
     def expected_cells(self, cells: Array, shares: Array) -> dict[str, Any]:  # noqa: ARG002 - columns are independent
         mean = np.asarray(self.law.mean(), dtype=np.float64)

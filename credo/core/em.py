@@ -44,15 +44,6 @@ class Expecting(Protocol):
         ...
 
 
-@runtime_checkable
-class RoundsObjective(Protocol):
-    """A model whose objective may be rounded more than a sum of logarithms is."""
-
-    def objective_rounding(self) -> float:
-        """The rounding error of the objective, relative to it."""
-        ...
-
-
 class Extrapolating(Expecting, Protocol):
     """A model whose parameters are also a vector, so that steps can be extrapolated."""
 
@@ -62,6 +53,15 @@ class Extrapolating(Expecting, Protocol):
 
     def at(self, coordinates: Array, /) -> Self:
         """The model with these parameters, or with nearer ones if the step is too long."""
+        ...
+
+
+@runtime_checkable
+class RoundsObjective(Protocol):
+    """A model whose parameters may have few correct digits."""
+
+    def rounding(self) -> float:
+        """By how much the objective may fall because of that."""
         ...
 
 
@@ -233,6 +233,7 @@ def _check(model: object, growth: float, objective: float) -> None:
             f"EM's objective is {objective:g} and can't grow: rows are impossible under the model, or its density is "
             "unbounded. Try other starts, or a prior"
         )
-    rounding = model.objective_rounding() if isinstance(model, RoundsObjective) else OBJECTIVE_ROUNDING
-    if growth < -rounding * max(1.0, abs(objective)):
+    if growth >= -OBJECTIVE_ROUNDING * max(1.0, abs(objective)):
+        return
+    if not isinstance(model, RoundsObjective) or growth < -model.rounding():
         raise EvidenceError(f"EM's objective fell by {-growth:g}: the M-step is inconsistent with the E-step")

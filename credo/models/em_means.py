@@ -16,7 +16,7 @@ from credo.core.membership import Soft
 from credo.core.records import Shown
 from credo.data import Batch, Source, source
 from credo.data.schema import Schema
-from credo.errors import DataError, counted
+from credo.errors import DataError, check_positive_number, check_whole, counted
 from credo.families.normal import NormalMean
 from credo.numerics.exact import Array
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TOLERANCE = 1e-10  # EM ends when the log-likelihood grows by less than this share
+LARGEST_DISTANCE = 1e150  # in deviations: the squares of larger ones overflow
 
 
 class MeansStep(NamedTuple):
@@ -95,9 +96,7 @@ class FittedMeans(Shown):
 
     def q(self, means: ArrayLike) -> float:
         """Q(h′ | h) = E[log p(x, z | h′)], z being distributed as under h, these means."""
-        other = np.asarray(means, dtype=np.float64)
-        if other.shape != self.means.shape or not np.isfinite(other).all():
-            raise DataError(f"h′ must be {counted(len(self.means), 'mean')}, but is {means!r}")
+        other = _means("h′", means, len(self.means))
         return float((self.responsibilities * _gaussians(other, self.sd).log_joint(self.x)).sum())
 
     def plot(self) -> Figure:
@@ -129,9 +128,13 @@ def em_means(
     name = _column(table, column)
     observed = np.concatenate([batch.numbers(name) for batch in table.batches([name])] or [np.empty(0)])
     observed = observed[~np.isnan(observed)]
-    _check(observed, k, sd, steps)
-    model = _gaussians(_start(observed, k, start), float(sd))
-    return _watched(model, observed, steps)
+    if not len(observed):
+        raise DataError("the data is empty: there are no observations to learn from")
+    k, steps = check_whole("k", k, 1, DataError), check_whole("steps", steps, 0, DataError)
+    check_positive_number("sd", sd, DataError)
+    means = _start(observed, k, start)
+    _check_distances(observed, means, float(sd))
+    return _watched(_gaussians(means, float(sd)), observed, steps)
 
 
 def _watched(model: EqualGaussians, x: Array, steps: int) -> FittedMeans:
@@ -161,20 +164,26 @@ def _column(table: Source, column: str | None) -> str:
 
 
 def _start(x: Array, k: int, start: ArrayLike | None) -> Array:
-    if start is None:
-        return np.asarray(np.quantile(x, (np.arange(k) + 0.5) / k))
-    means = np.asarray(start, dtype=np.float64)
+    return np.asarray(np.quantile(x, (np.arange(k) + 0.5) / k)) if start is None else _means("start", start, k)
+
+
+def _means(what: str, given: ArrayLike, k: int) -> Array:
+    try:
+        means = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        means = np.empty(0)
     if means.shape != (k,) or not np.isfinite(means).all():
-        raise DataError(f"start must be {counted(k, 'mean')}, but is {start!r}")
+        raise DataError(f"{what} must be {counted(k, 'mean')}, but is {given!r:.60}")
     return means
 
 
-def _check(x: Array, k: int, sd: float, steps: int) -> None:
-    if not len(x):
-        raise DataError("the data is empty: there are no observations to learn from")
-    if not isinstance(k, int) or k < 1:
-        raise DataError(f"k must be a whole number, 1 or more, but is {k!r}")
-    if not (np.isfinite(sd) and sd > 0):
-        raise DataError(f"sd must be a positive number, but is {sd!r}")
-    if not isinstance(steps, int) or steps < 0:
-        raise DataError(f"steps must be a whole number, 0 or more, but is {steps!r}")
+def _check_distances(x: Array, means: Array, sd: float) -> None:
+    """Refuse observations so many deviations from the means that their densities are 0."""
+    places = np.concatenate([x, means])
+    with np.errstate(over="ignore"):
+        furthest = float((places.max() - places.min()) / sd)
+    if furthest > LARGEST_DISTANCE:
+        raise DataError(
+            f"observations and means lie up to {furthest:.3g} standard deviations apart, above the limit of "
+            f"{LARGEST_DISTANCE:g}: sd={sd:g} is too small for these data"
+        )

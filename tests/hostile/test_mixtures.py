@@ -39,6 +39,19 @@ def test_no_component_collapses(table: Any, covariance: Any) -> None:
     assert np.isfinite(mixture.log_evidence)
 
 
+@pytest.mark.parametrize("covariance", ["tied", "full"])
+@pytest.mark.parametrize("components", ["auto", 4])
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_a_column_that_is_the_sum_of_others(seed: int, components: Any, covariance: Any) -> None:
+    """The evidence favours priors so weak that a covariance has few correct digits in the direction of the sum."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(200, 2)) + rng.normal(size=(2, 2))[rng.integers(0, 2, 200)] * 5
+    mixture = credo.Mixture(components, covariance, starts=5).fit(np.column_stack([x, x.sum(1)]))
+    alone = credo.Mixture(components, covariance, starts=5).fit(x)
+    assert len(mixture.names) == len(alone.names)
+    assert np.isfinite(mixture.log_evidence)
+
+
 def test_one_row_and_ten_equal_rows_are_one_cluster() -> None:
     for rows in ([[1.0, 2.0]], [[1.0, 2.0]] * 10):
         mixture = credo.Mixture(kinds={"x0": "number", "x1": "number"}).fit(np.array(rows))
@@ -124,6 +137,11 @@ def test_an_update_with_an_unknown_label_is_refused() -> None:
 def test_one_component_has_nothing_to_be_explained_against() -> None:
     mixture = credo.Mixture(1).fit({"x": [1.0, 2.0, 8.0, 9.0]})
     assert refused(mixture.explain, {"x": 1.0}) == "the mixture has one component: nothing to compare it with"
+
+
+def test_plots_of_unknown_kinds_are_refused() -> None:
+    mixture = credo.Mixture(2, starts=1).fit({"x": [1.0, 2.0, 8.0, 9.0], "y": [1.0, 3.0, 2.0, 4.0]})
+    assert "no such kind of plot, 'profil'; known: ellipses, profile" in refused(mixture.plot, kind="profil")
 
 
 def test_wide_tables_of_few_rows() -> None:

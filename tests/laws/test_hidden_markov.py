@@ -450,6 +450,30 @@ def test_the_number_of_states_is_found(states: int) -> None:
     assert best.states == states
 
 
+@pytest.mark.parametrize("seed", [3, 4])
+def test_states_of_small_rates_are_split(seed: int) -> None:
+    """Beside rates of up to 90, rows of rates 2 and 8 lie close together: starts put them into one state."""
+    rng = np.random.default_rng(seed)
+    z = np.repeat(rng.integers(0, 5, 100), rng.integers(1, 20, 100))[:800]
+    calls = rng.poisson(np.array([2.0, 8.0, 20.0, 45.0, 90.0])[z])
+    model = credo.HiddenMarkov(emission=credo.GammaPoisson(1, 0.1), seed=seed).fit({"calls": calls})
+    assert model.n_states == 5
+    assert model.state_posterior[5] > 0.99
+
+
+@pytest.mark.parametrize("family", [credo.GammaPoisson(1, 0.1), credo.GammaExponential(1, 1)])
+def test_starts_tell_small_rates_apart(family: Any) -> None:
+    """Deviations grow with rates: on the scale of the largest, the small ones would look alike."""
+    rng = np.random.default_rng(19)
+    counted = isinstance(family, credo.GammaPoisson)
+    means = np.array([2.0, 8.0, 20.0, 45.0, 90.0] if counted else [0.1, 1.0, 10.0, 100.0])
+    z = np.repeat(rng.integers(0, 5, 100), rng.integers(1, 20, 100))[:800] % len(means)
+    x = rng.poisson(means[z]) if counted else rng.exponential(means[z])
+    model = credo.HiddenMarkov(len(means), emission=family, seed=19)
+    known = model.fit({"x": x}, start=z)
+    assert model.fit({"x": x}).history[-1] > known.history[-1] - 1.0
+
+
 def test_texts_are_emitted_too() -> None:
     rng = np.random.default_rng(0)
     hidden = np.repeat(rng.integers(0, 2, 30), 6)

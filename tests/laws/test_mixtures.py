@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -352,6 +353,20 @@ def test_dates_and_alike_components_are_described() -> None:
     assert late["here"].endswith(" days")
     alike = credo.Mixture(3).fit({"c": ["a", "b", "a"]}).describe().table()  # more components than values
     assert {here[:2] for here in alike["here"].to_pylist()} == {"a:"}
+
+
+def test_large_numbers_are_described_in_full() -> None:
+    """In every digit that their deviations show, without exponents, and far from 0, too, as higher or lower."""
+    rng = np.random.default_rng(0)
+    upper = np.repeat([0.0, 1.0], 50)
+    rows = {
+        "at": 1234560.0 + 7.0 * upper + rng.normal(0, 0.5, 100),
+        "salary": rng.normal(20000 + 30000 * upper, 3000.0),
+    }
+    description = credo.Mixture(2).fit(rows).describe()
+    said = {trait.column: trait.here for each in description.components for trait in each.traits}
+    assert said["at"].removeprefix("higher: ")[:7] == "1234567"
+    assert re.fullmatch(r"higher: [45]\d{4} ± \d{4}", said["salary"])
 
 
 def test_numbers_that_hardly_differ_are_neither_higher_nor_lower() -> None:

@@ -88,6 +88,19 @@ def test_clusters_that_lie_apart_are_counted(components: int) -> None:
     assert mixture.component_posterior[components] > 0.9
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_clusters_that_were_joined_are_split_even_if_they_are_small(seed: int) -> None:
+    """Twelve clusters of one long shape in twenty columns, of 20 to 200 rows."""
+    rng = np.random.default_rng(seed)
+    z = np.repeat(np.arange(12), [200, 180, 160, 140, 120, 100, 80, 60, 40, 30, 20, 20])
+    stretch = np.exp(rng.normal(size=20))
+    centres = rng.normal(size=(12, 20)) * 3.0
+    x = (centres[z] + rng.normal(size=(len(z), 20)) * stretch) @ np.linalg.qr(rng.normal(size=(20, 20)))[0]
+    mixture = credo.Mixture(covariance="tied", seed=seed).fit(x)
+    assert len(mixture.names) == 12
+    assert agreement(mixture.predict(x), z) > 0.99
+
+
 def test_the_covariance_is_chosen_as_well() -> None:
     """Clusters of one slanted shape: tied; of different shapes: full; of independent columns: diagonal."""
     rng = np.random.default_rng(1)

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo._kernels.blocks.gaussians import add_normals
+from credo.blocks.numbers.covariances import completion
 from credo.blocks.numbers.hidden_rows import PADDING
-from credo.blocks.numbers.missing import FilledPattern
 from credo.blocks.numbers.patterns import patterns, runs_of
 from credo.core.membership import Soft
 from credo.core.moments import CrossMoments, Moments
 from credo.core.soft_sums import FEW_SOFT_SUMS, CentredSums, symmetric
 from credo.core.statistics import RESIDUAL_WEIGHT
-from credo.families.normal_inverse_wishart import JointGaussian
 from credo.numerics.exact import Array
 
 
@@ -95,16 +94,17 @@ class Normals(NamedTuple):
         return n, first, symmetric(second[:, :, :d])
 
     def _sums_by_pattern(self, x: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """n, E[Σu] and E[Σuu′] from the moments of each pattern, for few rows."""
+        """n, E[Σu] and E[Σuu′] from the sums of each pattern, for few rows."""
         groups, d = self.mean.shape
         n, first, second = np.zeros(groups), np.zeros((groups, d)), np.zeros((groups, d, d))
-        parameters = JointGaussian(self.mean, np.linalg.inv(self.precision))
-        for known, rows in patterns(x - self.shift) if len(x) else ():
-            moments = CrossMoments.of((x - self.shift)[rows][:, known], Soft(weights[rows]))
-            whole = FilledPattern(known, moments.n.value, moments.mean, moments.scatter).expected(parameters)
-            away, rows_of_group = whole.mean - self.mean, whole.n.value[:, None]
-            n, first = n + whole.n.value, first + rows_of_group * away
-            second = second + whole.scatter + rows_of_group[:, :, None] * away[:, :, None] * away[:, None, :]
+        covariance = np.asarray(np.linalg.inv(self.precision), dtype=np.float64)
+        for known, rows in patterns(x) if len(x) else ():
+            u = x[rows][:, known] - self.shift[known] - self.mean[:, None, known]  # (groups, rows, known)
+            slope, residual = completion(covariance, known)
+            of_pattern, weighted = weights[rows].sum(0), weights[rows].T[:, :, None] * u
+            products = slope @ (weighted.swapaxes(1, 2) @ u) @ slope.swapaxes(1, 2)
+            n, first = n + of_pattern, first + np.einsum("kij,kj->ki", slope, weighted.sum(1))
+            second = second + products + of_pattern[:, None, None] * residual
         return n, first, symmetric(second)  # without rounding errors
 
 

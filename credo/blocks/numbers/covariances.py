@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from credo.core.statistics import RESIDUAL_WEIGHT, Positions
 from credo.errors import EvidenceError
@@ -45,3 +46,15 @@ def regression(covariance: Array, given: Positions, absent: Positions) -> tuple[
     cross = covariance[:, given[:, None], absent]
     slope = np.asarray(np.linalg.solve(covariance[:, given[:, None], given], cross).swapaxes(1, 2), dtype=np.float64)
     return slope, covariance[:, absent[:, None], absent] - slope @ cross
+
+
+def completion(covariance: Array, known: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The regression of all columns on the known ones, which are themselves, and the residual covariance. (groups, d,
+    known or d)"""
+    given, absent = np.flatnonzero(known), np.flatnonzero(~known)
+    groups, d = covariance.shape[:2]
+    slope, residual = np.zeros((groups, d, len(given))), np.zeros((groups, d, d))
+    slope[:, given, np.arange(len(given))] = 1.0
+    if len(absent):
+        slope[:, absent], residual[:, absent[:, None], absent] = regression(covariance, given, absent)
+    return slope, residual

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from credo.blocks.block import Parameter, Settings
-from credo.blocks.capabilities import Draws, DrawsGiven, Expects, LogEvidence, LogPrior, OneTerm, Points
+from credo.blocks.capabilities import Draws, DrawsGiven, Expects, LogEvidence, LogPrior, OneTerm, Points, Rounded
 from credo.blocks.numbers.completed_rows import Normals
 from credo.blocks.numbers.covariances import most_likely, without_row
 from credo.blocks.numbers.hidden_rows import Before, HiddenGroups, expected_tied
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     pass
 
 LEFT_OUT_MATRICES = 2**22  # numbers of the matrices of left-out rows that are held at once
+LARGEST_ROUNDING = 0.1  # nats a row and column: a larger difference is no rounding error
 CANCELLED = 1e-9  # of a variance: a smaller remainder has lost too many digits
 
 
 @dataclass(frozen=True, eq=False)
-class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGiven, Draws):
+class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGiven, Draws, Rounded):
     """log p(x | class): a multivariate t with parameters integrated out, otherwise a normal; missing cells are
     marginalised."""
 
@@ -164,6 +165,15 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     def log_prior(self) -> float:
         return GaussianCompletion(self, self.gaussians).log_prior() if self.size else 0.0
+
+    def rounding(self) -> float:
+        """Σ nδ over classes and columns: where other columns explain all but a share r of a column's variance, log |Σ|
+        has a rounding error of δ = dε/r."""
+        n, covariance = self.completed[0], self.gaussians.covariance
+        unexplained = np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2) ** 2
+        share = unexplained / np.diagonal(covariance, axis1=1, axis2=2)
+        error = np.minimum(self.size * np.finfo(np.float64).eps / share, LARGEST_ROUNDING)
+        return float(n @ error.sum(1))
 
     def log_evidence(self) -> Array:
         return np.array([self.prior.log_evidence(*self.completed, self.tied) if self.size else 0.0])

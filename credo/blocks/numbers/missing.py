@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from credo import engines
-from credo.blocks.numbers.covariances import most_likely, regression
+from credo.blocks.numbers.covariances import completion, most_likely
 from credo.core.em import Expected, em
 from credo.core.evidence import Evidence, Part
 from credo.core.labels import Label
@@ -55,16 +55,10 @@ class FilledPattern(Loaded):
 
     def expected(self, parameters: JointGaussian) -> CrossMoments:
         """E[Σx], E[Σxx′]: a missing cell is its regression on the known ones, and the residual covariance is added."""
-        given, classes, d = np.flatnonzero(self.known), len(self.n), len(self.known)
-        absent = np.flatnonzero(~self.known)
-        slope = np.zeros((classes, d, len(given)))
-        slope[:, given, np.arange(len(given))] = 1.0
-        left = np.zeros((classes, d, d))
-        if len(absent):
-            slope[:, absent], left[:, absent[:, None], absent] = regression(parameters.covariance, given, absent)
-        centre = parameters.mean + np.einsum("kij,kj->ki", slope, self.mean - parameters.mean[:, given])
+        slope, residual = completion(parameters.covariance, self.known)
+        centre = parameters.mean + np.einsum("kij,kj->ki", slope, self.mean - parameters.mean[:, self.known])
         n = self.n[:, None, None]
-        second = slope @ self.scatter @ slope.swapaxes(1, 2) + n * (left + centre[:, :, None] * centre[:, None, :])
+        second = slope @ self.scatter @ slope.swapaxes(1, 2) + n * (residual + centre[:, :, None] * centre[:, None, :])
         return CrossMoments(Exact.of(self.n), Exact.of(self.n[:, None] * centre), Exact.of(second))
 
     def log_likelihood(self, parameters: JointGaussian) -> float:

@@ -14,7 +14,7 @@ from credo.blocks.block import Settings
 from credo.blocks.capabilities import LogEvidence
 from credo.core.em import Batches, Expected, Fitted, em, expected, interruptible_em
 from credo.core.evidence import Evidence
-from credo.core.membership import Hard
+from credo.core.membership import Codes, Hard
 from credo.core.restarts import Restarts
 from credo.data.sequences import SequenceBatch
 from credo.errors import DataError
@@ -22,10 +22,11 @@ from credo.models.hidden_markov.chain import log_likelihood_of, seen_in
 from credo.models.hidden_markov.expecting import HiddenChain
 from credo.models.hidden_markov.reading import sampled
 from credo.models.latent.log_evidence import of_columns
-from credo.models.latent.starts import SeedPoints, points_of, seeded_groups
+from credo.models.latent.starts import SeedPoints, points_of, seeded_groups, split_group
 from credo.numerics.exact import Array
 
 SHORT_STEPS, ROUGH_TOLERANCE = 20, 1e-5  # of the short runs from each start
+SPLIT_STATES = 6  # states that are split, one at a time, when one state more is tried
 START_WINDOWS = (1, 9, 45)  # numbers of rows averaged for a start
 Reader = Callable[[], Iterable[Any]]
 
@@ -86,14 +87,17 @@ def _added(parts: Sequence[tuple[Evidence, float]]) -> tuple[Evidence, float]:
     return Evidence.total([evidence for evidence, _ in parts]), sum(hidden for _, hidden in parts)
 
 
-def climbed(chain: HiddenChain, reader: Reader, search: Search, start: Evidence | None) -> Fitted[HiddenChain]:
-    """EM to convergence, from a given start, or from the best of several after short runs on a sample of rows."""
-    begun = best_start(chain, reader, search) if start is None else chain.with_evidence(start)
+def climbed(
+    chain: HiddenChain, reader: Reader, search: Search, start: Evidence | None, smaller: HiddenChain | None = None
+) -> Fitted[HiddenChain]:
+    """EM to convergence, from a given start, or from the best of several after short runs on a sample of rows; these
+    include splits of a chain with one state less."""
+    begun = best_start(chain, reader, search, smaller) if start is None else chain.with_evidence(start)
     evidence, _ = expected(begun, reader)
     return interruptible_em(begun.with_evidence(evidence), reader, steps=search.steps, tolerance=search.tolerance)
 
 
-def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChain:
+def best_start(chain: HiddenChain, reader: Reader, search: Search, smaller: HiddenChain | None = None) -> HiddenChain:
     """The best of several starts, after short runs."""
     sample = sampled(reader)
     if chain.prior.pattern.states * chain.emission.components == 1:
@@ -103,9 +107,23 @@ def best_start(chain: HiddenChain, reader: Reader, search: Search) -> HiddenChai
     starts = [
         chain.with_evidence(start_of(chain, sample, points, (search.seed, number))) for number in range(search.starts)
     ]
-    runs = Restarts(_short_run, (sample,).__iter__, sample.rows, SHORT_STEPS, ROUGH_TOLERANCE, finalists=search.starts)
+    for codes in () if smaller is None else splits(smaller, sample, points):
+        member, rng = Hard(codes, chain.pattern.states, weight), np.random.default_rng((search.seed, len(starts)))
+        starts.append(chain.with_evidence(chain.begun(sample, member, rng)))
+    runs = Restarts(_short_run, (sample,).__iter__, sample.rows, SHORT_STEPS, ROUGH_TOLERANCE, finalists=len(starts))
     best = runs.best(starts)
     return best.model.with_evidence(best.evidence)
+
+
+def splits(chain: HiddenChain, sample: SequenceBatch, points: Array) -> list[Codes]:
+    """The rows' most probable states, with one in two, for each of the largest."""
+    if not (chain.pattern.step.all() and chain.pattern.first.all()):  # the order of states matters
+        return []
+    weight, codes = chain.weights.of_rows(sample.batch), chain.smoothed(sample).argmax(1)
+    states = chain.pattern.states
+    largest = np.argsort(-np.bincount(codes, weight, states), kind="stable")[:SPLIT_STATES]
+    found = (split_group(points, weight, codes, int(k), states) for k in largest)
+    return [each for each in found if each is not None]
 
 
 def _short_run(chain: HiddenChain, batches: Batches, *, steps: int, tolerance: float) -> Fitted[HiddenChain]:

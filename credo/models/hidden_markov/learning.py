@@ -113,9 +113,11 @@ def _chosen(model: HiddenMarkov, table: Source, numbers: Numbers, weight: Weight
     _check_columns(model)
     reader, weights = _read(model, table, (), weight)
     found: list[tuple[Tried, HiddenMarkov]] = []
+    smaller: HiddenChain | None = None
     for size in range(1, MOST_STATES + 1):
         own = model.replaced(names=tuple(range(size)))
-        fit = climbed(unfitted(own, None, weights, numbers), reader, model._search, None)
+        fit = climbed(unfitted(own, None, weights, numbers), reader, model._search, None, smaller)
+        smaller = fit.model
         after = own._with_evidence(fit.evidence, hidden=True, history=fit.history)
         found.append((judged(fit, model.settings), after))
         best, chosen = max(found, key=lambda pair: pair[0].log_evidence)

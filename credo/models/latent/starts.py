@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,6 +111,32 @@ def _drawn(odds: Array, order: NDArray[np.intp], rng: np.random.Generator) -> in
     """A row drawn by the odds; a row of weight 2 is like two equal rows."""
     reached = np.cumsum(odds[order])
     return int(order[min(int(np.searchsorted(reached, rng.random() * reached[-1], side="right")), len(order) - 1)])
+
+
+def split_group(
+    points: Array, weight: Array, codes: NDArray[Any], k: int, new: int, unit: Array | None = None
+) -> Codes | None:
+    """Groups with some rows of group k in a new one: those beyond its mean, along the direction in which they differ
+    most, relative to a covariance if given. None if they don't differ.
+
+    >>> split_group(np.array([[0.0], [0.2], [3.0], [np.nan]]), np.ones(4), np.zeros(4, dtype=int), 0, 1).tolist()
+    [0, 0, 1, 0]
+    """
+    from scipy.linalg import eigh
+
+    rows = np.flatnonzero(codes == k)
+    x, own = np.nan_to_num(points[rows]), weight[rows]
+    if len(rows) < 2 or not x.shape[1]:
+        return None
+    centred = x - own @ x / own.sum()
+    products = (centred.T * own) @ centred
+    longest = (np.linalg.eigh(products) if unit is None else eigh(products, unit))[1][:, -1]
+    beyond = centred @ longest > 0
+    if not beyond.any():
+        return None
+    split = codes.astype(np.int32)
+    split[rows[beyond]] = new
+    return split
 
 
 def whitened(points: Array, weight: Array) -> Array:

@@ -21,9 +21,11 @@ from credo.numerics.exact import Array
 if TYPE_CHECKING:
     from credo.models.mixture.model import Mixture
 
-# Smaller differences, relative to a mean and to a deviation, aren't called higher or lower.
+# Smaller differences, relative to a deviation, or to a mean if there is none, aren't called higher or lower.
 SLIGHT_SHIFT, SLIGHT_DEVIATION_CHANGE = 0.01, 0.1
 LEAST_DIVERGENCE = 1e-4  # nats: columns with less are described by their commonest value
+LEAST_DIGITS, MOST_DIGITS = 4, 15  # of a mean
+LEAST_SIZE = -4  # of a number that is printed without an exponent: 0.0001
 SHOWN_TRAITS, SHOWN_WORDS = 5, 6  # printed per component; per text
 
 
@@ -130,7 +132,7 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, sca
     nats = 0.0
     if not alone and variance > 0 and wider > 0:
         nats = 0.5 * (np.log(wider / variance) + (variance + (here - there) ** 2) / wider - 1)
-    deviation = "" if sd is None else f" ± {_digits(float(spread[k]), 3)}"
+    deviation = "" if sd is None else f" ± {_rounded(own := float(spread[k]), own)}"
     if scale == "days":
         said = "" if alone or abs(here - there) < 1 else "later: " if here > there else "earlier: "
         return Trait(column, f"{said}{_day(here)}{deviation} days", "" if alone else _day(there), float(nats))
@@ -140,23 +142,22 @@ def _number(column: str, mean: Array, sd: Array | None, k: int, rest: Array, sca
     return Trait(column, f"{said}{deviation}{unit}", others, float(nats))
 
 
-def _rounded(mean: float, deviation: float) -> str:
-    """To the digits that its deviation is shown with.
+def _rounded(number: float, deviation: float) -> str:
+    """To the three digits that its deviation is shown with.
 
     >>> _rounded(1.05e-05, 0.792), _rounded(4.2634, 0.401), _rounded(3365.2, 310.0), _rounded(0.125, 0.0)
     ('0', '4.263', '3365', '0.125')
+    >>> _rounded(1234567.8, 0.5), _rounded(52_417.0, 2930.0), _rounded(2930.4, 2930.4), _rounded(3e-9, 1e-9)
+    ('1234567.8', '52420', '2930', '3e-09')
     """
-    digits = 2 - floor(log10(deviation)) if deviation > 0 else 300
-    return _digits(round(mean, digits) + 0.0, 4)
-
-
-def _digits(x: float, digits: int) -> str:
-    """A number with that many significant digits, without an exponent below a billion.
-
-    >>> _digits(2243.2, 3), _digits(0.79216, 3), _digits(48401.0, 4), _digits(3.2e12, 3)
-    ('2240', '0.792', '48400', '3.2e+12')
-    """
-    return f"{float(f'{x:.{digits}g}'):.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.{digits}g}"
+    decimals = 2 - floor(log10(deviation)) if deviation > 0 else MOST_DIGITS
+    known = round(number, decimals)
+    size = floor(log10(abs(known))) + 1 if known else 1  # digits before the point
+    shown = min(max(LEAST_DIGITS, size + decimals), MOST_DIGITS)
+    if known and not LEAST_SIZE < size <= MOST_DIGITS:
+        return f"{known:.{shown}g}"
+    plain = f"{round(known, shown - size) + 0.0:.{max(shown - size, 0)}f}"
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
 def _day(days: float) -> str:
@@ -166,7 +167,7 @@ def _day(days: float) -> str:
 
 
 def _compared(here: float, there: float, alone: bool, slight: float = 0.0) -> str:
-    if alone or abs(here - there) <= max(SLIGHT_SHIFT * abs(there), slight):
+    if alone or abs(here - there) <= (slight or SLIGHT_SHIFT * abs(there)):
         return ""
     return "higher: " if here > there else "lower: "
 

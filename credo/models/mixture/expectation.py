@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from credo.blocks.block import Settings
-from credo.blocks.capabilities import LogEvidence
-from credo.core.em import OBJECTIVE_ROUNDING, Expected, Fitted
+from credo.blocks.capabilities import LogEvidence, Rounded
+from credo.core.em import Expected, Fitted
 from credo.core.evidence import Evidence
 from credo.core.labels import ROWS
 from credo.core.learning import RowWeights
@@ -24,8 +24,6 @@ from credo.models.conditional import Conditional
 from credo.models.latent import log_evidence
 from credo.models.latent.columns import at_mode
 from credo.numerics.exact import Array
-
-DETERMINANT_ROUNDING = 64 * np.finfo(np.float64).eps  # of a covariance, divided by the prior's strength: see below
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +100,10 @@ class MixtureEM:
             found += float(xlogy(self.concentration, self.shares).sum())
         return found if self.earlier is None else found + self._log_likelihood_of(self.earlier)
 
-    def objective_rounding(self) -> float:
-        """Relative to the objective. If far rows lie on a line, a weak prior alone keeps the covariance of their
-        component regular, and sums of squares as large as theirs are hardly known that precisely."""
-        strength = self.conditional.settings.strength
-        if self.conditional.settings.estimate == "ml" or strength <= 0:
-            return OBJECTIVE_ROUNDING
-        return max(OBJECTIVE_ROUNDING, DETERMINANT_ROUNDING / strength)
+    def rounding(self) -> float:
+        """By how much the objective may fall: covariances of collinear columns have few correct digits."""
+        known = (Rounded.of(likelihood) for likelihood in self.conditional.likelihoods)
+        return sum(each.rounding() for each in known if each is not None)
 
     def _log_likelihood_of(self, evidence: Evidence) -> float:
         """log p(rows, components) of completed rows."""

@@ -32,6 +32,7 @@ ROUNDING = 1e-9
 FIRST_STRENGTH = 0.1  # where the search for it begins
 NOT_FITTED = "nothing was learned yet: fit(data) first"
 COVARIANCES: tuple[Covariance, ...] = ("full", "tied", "diagonal", "spherical")
+PLOTS = ("ellipses", "profile")
 HIDDEN = (
     "a mixture can't {}: responsibilities were inferred from all rows together, so no part of the "
     "evidence is the row's alone. {}"
@@ -241,6 +242,8 @@ class Mixture(Surface):
         from credo.present.mixture_plot import ellipses_plot, profile_plot
 
         _ = self.classifier
+        if kind not in PLOTS:
+            raise DataError(f"no such kind of plot, {kind!r:.60}; {suggest(kind, PLOTS)}")
         return profile_plot(self) if kind == "profile" else ellipses_plot(self, data, columns)
 
     def report(self, path: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import log, pi
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.special import xlogy
 
 from credo.core.membership import Codes
 from credo.families.normal_inverse_wishart import Covariance
+from credo.models.latent.starts import split_group
 from credo.numerics.exact import Array
 
 if TYPE_CHECKING:
@@ -20,15 +22,19 @@ if TYPE_CHECKING:
 TRIED_SPLITS, TRIED_MERGES = 4, 4  # splits and merges tried, the most promising first
 TRIED_SPLIT_MERGES = 3  # moves tried that split and merge at once
 LARGEST_LOSS = 0.2  # nats a row: moves that lose more before EM haven't been seen to gain after it
+# nats a row that splitting Gaussian rows at their mean loses: log 2 for the shares, less what the variance within, 2/π
+# smaller along the axis, gains; where a covariance is shared, to first order.
+GAUSSIAN_LOSS = (log(2) + log(1 - 2 / pi) / 2, log(2) - 1 / pi)
 REGULARISING_ROWS = 0.1  # rows' worth of the pooled variances, which keep covariances regular
 
 
-def splits(problem: Problem, shares: Array) -> Iterator[Codes]:
-    """Each of the largest components in two, along its longest axis. Shares are (rows, components)."""
+def splits(problem: Problem, shares: Array, covariance: Covariance) -> list[Codes]:
+    """Components in two: those whose rows look least like one Gaussian, and the largest."""
     codes, size = shares.argmax(1), shares.shape[1]
-    for k in _largest(problem, codes, size)[:TRIED_SPLITS]:
-        if (split := _split(problem, codes, k, size)) is not None:
-            yield split
+    found = _halved(problem, codes, size, covariance)
+    promising = sorted(found, key=lambda k: -found[k].gain)[: TRIED_SPLITS - 1]
+    largest = [k for k in _largest(problem, codes, size) if k in found and k not in promising]
+    return [found[k].codes for k in [*promising, *largest][:TRIED_SPLITS]]
 
 
 def merges(problem: Problem, shares: Array) -> Iterator[Codes]:
@@ -44,11 +50,13 @@ def split_and_merged(
 ) -> list[Codes]:
     """A pair is merged, and a third component is split in two: the moves that promise most."""
     size, codes = shares.shape[1], shares.argmax(1)
-    halves = [(k, half) for k in range(size) if (half := _split(problem, codes, k, size)) is not None]
+    points, weight, _ = problem.places
+    halves = [(k, half) for k in range(size) if (half := split_group(points, weight, codes, k, size)) is not None]
     pairs = [pair for pair in combinations(range(size), 2) if pair[1] >= len(problem.known)]
     if not halves or not pairs:
         return []
-    groups, halved = Groups.of(problem, codes, size), [Groups.of(problem, half, size + 1) for _, half in halves]
+    groups = Groups.of(points, weight, codes, size)
+    halved = [Groups.of(points, weight, half, size + 1) for _, half in halves]
     gain = _gains(groups, halved, pairs, covariance, strength or REGULARISING_ROWS)
     for i, (k, _) in enumerate(halves):
         gain[i, [k in pair for pair in pairs]] = -np.inf
@@ -70,9 +78,9 @@ class Groups(NamedTuple):
     scatter: Array  # (groups, d, d)
 
     @classmethod
-    def of(cls, problem: Problem, codes: NDArray[Any], size: int) -> Groups:
-        x = np.nan_to_num(problem.places.points)
-        member = (codes == np.arange(size)[:, None]) * problem.places.weight
+    def of(cls, points: Array, weight: Array, codes: NDArray[Any], size: int) -> Groups:
+        x = np.nan_to_num(points)
+        member = (codes == np.arange(size)[:, None]) * weight
         n = member.sum(1)
         mean = member @ x / np.where(n > 0, n, 1.0)[:, None]
         products = np.stack([(x.T * own) @ x for own in member])
@@ -121,28 +129,47 @@ def _gains(
     return np.asarray(split[:, None] + together - 0.5 * rows * wider_by)
 
 
+class Halved(NamedTuple):
+    """Groups with one of them in two."""
+
+    codes: Codes
+    gain: float  # in log-likelihood, above what splitting Gaussian rows would gain
+
+
+def _halved(problem: Problem, codes: NDArray[Any], size: int, covariance: Covariance) -> dict[int, Halved]:
+    """Each group in two, if its rows differ: along its longest axis, or its longest relative to all groups' rows about
+    their means, whichever gains more."""
+    points, weight, _ = problem.places
+    whole = Groups.of(points, weight, codes, size)
+    within = whole.scatter.sum(0) / whole.n.sum() + REGULARISING_ROWS / whole.n.sum() * np.eye(points.shape[1])
+    found: dict[int, Halved] = {}
+    for k in range(size):
+        rows = codes == k
+        for unit in (None, within):
+            if (half := split_group(points, weight, codes, k, size, unit)) is not None:
+                parts = Groups.of(points[rows], weight[rows], half[rows] != k, 2)
+                each = Halved(half, _gain_of_split(whole, parts, k, covariance))
+                found[k] = max(each, found.get(k, each), key=lambda halved: halved.gain)
+    return found
+
+
+def _gain_of_split(whole: Groups, parts: Groups, k: int, covariance: Covariance) -> float:
+    """Of group k in two parts, above what splitting Gaussian rows would gain."""
+    if covariance != "tied":
+        own = whole.log_likelihood(covariance, REGULARISING_ROWS)[k]
+        gain = parts.log_likelihood(covariance, REGULARISING_ROWS).sum() - own
+    else:
+        n, before = whole.n.sum(), whole.scatter.sum(0)
+        scatters = np.stack([before, before - whole.scatter[k] + parts.scatter.sum(0)])
+        wider, narrower = _log_sizes(np.array([n, n]), scatters, covariance, REGULARISING_ROWS)
+        gain = xlogy(parts.n, parts.n).sum() - xlogy(whole.n[k], whole.n[k]) + 0.5 * n * (wider - narrower)
+    return float(gain + GAUSSIAN_LOSS[covariance == "tied"] * whole.n[k])
+
+
 def _largest(problem: Problem, codes: NDArray[Any], size: int) -> list[int]:
     """The components, by the weight of their rows."""
     found: list[int] = np.argsort(-np.bincount(codes, problem.places.weight, size), kind="stable").tolist()
     return found
-
-
-def _split(problem: Problem, codes: NDArray[Any], k: int, new: int) -> Codes | None:
-    """With some of component k's rows in a new one: those beyond its mean, along the direction in which they differ
-    most. None if they don't differ."""
-    points, weight, _ = problem.places
-    rows = np.flatnonzero(codes == k)
-    x, own = np.nan_to_num(points[rows]), weight[rows]
-    if len(rows) < 2 or not x.shape[1]:
-        return None
-    centred = x - own @ x / own.sum()
-    longest = np.linalg.eigh((centred.T * own) @ centred)[1][:, -1]
-    beyond = centred @ longest > 0
-    if not beyond.any():
-        return None
-    split = codes.astype(np.int32)
-    split[rows[beyond]] = new
-    return split
 
 
 def _pairs(problem: Problem, shares: Array) -> list[tuple[int, int]]:

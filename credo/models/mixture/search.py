@@ -159,7 +159,7 @@ def _search(problem: Problem, found: BestFits, components: int | None, most: int
     last = max(first, min(most, problem.distinct))
     for k in range(first, last + 1):
         before = found.fits.get(k - 1)
-        split = () if before is None else [*splits(problem, problem.responsibilities(before.model))]
+        split = () if before is None else splits(problem, problem.responsibilities(before.model), found.covariance)
         while True:
             new = problem.groupings(k, 1 if k == 1 else NEW_STARTS, by_ranks=found.first is not None)
             found.add(problem, k, [*split, *new])
