@@ -420,4 +420,4 @@ def test_rows_that_cant_be_held_out_have_no_scores(n: int) -> None:
     assert scores.confusion.sum() == n
     assert model.report.tried == ()
     assert "no row could be held out" in model.report.why
-    assert "no row is of a class that other rows showed" in model.report._repr_html_()
+    assert "no row could be held out whose class other rows have" in model.report._repr_html_()

@@ -168,11 +168,11 @@ class JointLikelihood(OneTerm, LogPrior, LogEvidence, Points, Expects, DrawsGive
 
     def rounding(self) -> float:
         """Σ nδ over classes and columns: where other columns explain all but a share r of a column's variance, log |Σ|
-        has a rounding error of δ = dε/r."""
+        has a rounding error of δ = 4dε/r, as Σ and its Cholesky factor are rounded, before a step and after it."""
         n, covariance = self.completed[0], self.gaussians.covariance
         unexplained = np.diagonal(np.linalg.cholesky(covariance), axis1=1, axis2=2) ** 2
         share = unexplained / np.diagonal(covariance, axis1=1, axis2=2)
-        error = np.minimum(self.size * np.finfo(np.float64).eps / share, LARGEST_ROUNDING)
+        error = np.minimum(4 * self.size * np.finfo(np.float64).eps / share, LARGEST_ROUNDING)
         return float(n @ error.sum(1))
 
     def log_evidence(self) -> Array:
