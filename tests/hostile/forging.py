@@ -33,6 +33,11 @@ ROWS: dict[str, list[Any]] = {
     "t": ["win a prize", "see you at home", "prize prize now", "home late", "", "win win", "at home", "a prize"],
     "y": ["a", "b", "a", "b", "a", "b", "a", "b"],
 }
+AWAY_FROM_LINES: dict[str, list[Any]] = {  # no line passes through many of these rows
+    "x": ROWS["x"] * 2,
+    "w": ROWS["w"] * 2,
+    "k": [1, 2, 3, 0, 2, 1, 4, 2, 2, 2, 4, 1, 3, 0, 5, 3],
+}
 CONCEPT_ROWS = {"sky": ["u", "v", "u"], "wind": [1, 1, 2], "y": ["yes", "no", "yes"]}
 KINDS = {"k": "count", "b": credo.Number("binned"), "z": credo.Number("log"), "t": credo.Text()}
 
@@ -78,7 +83,7 @@ STORED: dict[str, Callable[[], Any]] = {
     "a mean": lambda: credo.NormalMean(0, 1, 1).update([1.0, 2.0]),
     "a line": lambda: credo.LinearRegression(0, 1, 1, 1).update({"x": [1.0, 2.0], "z": [2.0, 4.1]}, target="z"),
     "a regression": lambda: credo.LinearRegression(interactions=[("x", "w")]).fit(_of("x", "w", "k"), "k"),
-    "a robust regression": lambda: credo.LinearRegression(noise="student").fit(_of("x", "w", "k"), "k"),
+    "a robust regression": lambda: credo.LinearRegression(noise="student").fit(AWAY_FROM_LINES, "k"),
     "a schema": lambda: credo.Schema.infer(ROWS),
     "hypotheses": lambda: credo.Hypotheses({"a": 0.5, "b": 0.3, "c": 0.2}).update([0.5, 0.1, 0.0]),
     "numbered hypotheses": lambda: credo.Hypotheses(np.arange(4)).update([0.1, 0.2, 0.3, 0.4]),

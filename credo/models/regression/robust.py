@@ -53,8 +53,8 @@ ROUGH_TOLERANCE = 1e-6  # of EM while the ridge is being chosen
 COLLAPSED_SHARE = 1e-24  # of the variance at the start: with less, EM is on its way to 0
 SHRUNK_SHARE = 1e-4  # of the variance under the first ridge: with less, the ridges won't become stable
 NO_SCALE = (
-    "Student-t noise has no scale here: about half of the rows or more lie on one line exactly, or have the same value "
-    "of {target!r}, and the likelihood grows without limit as the scale goes to 0; use noise='gaussian'"
+    "Student-t noise has no scale here: so many of the rows lie on one line exactly, or have the same value of "
+    "{target!r}, that the likelihood grows without limit as the scale goes to 0; use noise='gaussian'"
 )
 
 
