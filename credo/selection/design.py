@@ -31,7 +31,6 @@ DENSE_CELLS = 2**23  # rows x features of columns that aren't texts, at most
 WORD_TEXTS = 2  # texts that must contain a word or pair for it to be a feature
 FEATURE_WORDS = 2**18  # words and pairs of a column that are features, at most: the commonest
 WORD_PRODUCTS = 2**24  # products (classes x words of all texts) of a step of a fit, at most: rarer words are dropped
-LEAST_READ = 0.5  # share of the words of all texts: function words alone predict little, and a fit takes as long
 NUMBER_COLUMN_FORMS = ("gaussian", "log", "binned", "count", "date")  # first forms of columns that are read as numbers
 
 
@@ -121,8 +120,7 @@ def _cells(model: Any, parts: Sequence[Batch], weight: Array) -> tuple[LinearCel
 
 
 def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, Any] | None:
-    """The words of a text column that occur in several texts, and pairs of words where the model counts these; None
-    where fewer than half fit into a step."""
+    """The words of a text column that occur in several texts, and pairs of words where the model counts these."""
     asked = (model.kinds or {}).get(name)
     text = asked if isinstance(asked, Text) else Text()
     text = replace(text, ngrams=2) if "pairs" in model.views[name] else text
@@ -130,10 +128,10 @@ def _words(model: Any, name: str, parts: Sequence[Batch]) -> tuple[LinearWords, 
     often = np.bincount(counts.indices, minlength=len(words))
     cuts = Cuts(text.min_count, text.drop_most_common, text.max_words)
     total = np.bincount(counts.indices, counts.data, len(words)).astype(np.float64)
-    several = np.flatnonzero((often >= WORD_TEXTS) & cuts.kept(total))
-    order = several[np.argsort(-often[several], kind="stable")][:FEATURE_WORDS]
+    kept = np.flatnonzero((often >= WORD_TEXTS) & cuts.kept(total))
+    order = kept[np.argsort(-often[kept], kind="stable")][:FEATURE_WORDS]
     kept = np.sort(order[np.cumsum(often[order]) <= WORD_PRODUCTS // len(model.classes)])
-    if not len(kept) or often[kept].sum() < LEAST_READ * often[several].sum():
+    if not len(kept):
         return None
     rarity = idf(counts.shape[0], often[kept])
     nothing, weights = np.zeros(len(kept)), np.zeros((len(kept), 0))

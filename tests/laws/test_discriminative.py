@@ -11,7 +11,7 @@ import pytest
 import credo
 from credo import engines
 from credo.data import source
-from credo.selection import design, pooling
+from credo.selection import pooling
 from credo.selection.design import design_of
 from credo.selection.discriminative import LOGISTIC, TREE
 from credo.selection.linear_terms import LinearCells, LinearTerm, LinearWords
@@ -104,17 +104,6 @@ def test_a_tree_without_hope_is_given_up_and_nothing_else_changes(monkeypatch: p
     assert {each.name: each.share for each in whole.report.tried}[TREE] == 0
     assert np.array_equal(early.predict_proba(straight(50)), whole.predict_proba(straight(50)))
     assert early.report.scores.log_loss == whole.report.scores.log_loss
-
-
-@pytest.mark.parametrize(("products", "tried"), [(3000, False), (15_000, True)])
-def test_regression_of_function_words_alone_is_not_tried(
-    products: int, tried: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The texts hold 7,228 words and pairs that others hold, too: with three classes, 3,000 products are 14% of these,
-    and 15,000 are 69%."""
-    monkeypatch.setattr(design, "WORD_PRODUCTS", products)
-    found = credo.learn(documents(400), target="y", kinds={"text": credo.Text()})
-    assert (LOGISTIC in [each.name for each in found.report.tried]) == tried
 
 
 @pytest.mark.parametrize(
