@@ -16,6 +16,7 @@ from credo.data import Batch, Source
 from credo.data.fingerprints import Fingerprints, cell_prints, column_prints, fingerprints, mixed
 from credo.data.profile import profile
 from credo.data.tokens import Tokeniser
+from credo.models.forms import Text
 from credo.models.repeated_rows import MOST_ROWS_SEARCHED
 from credo.notices import listed, tell
 from credo.numerics.arrays import Positions
@@ -46,7 +47,8 @@ class SimilarityCells:
         prints = dict(zip((*features, target), cells, strict=True))
         found, own = profile(table, features), cls(batches, prints, [], [], [])
         for name in features:
-            kind, distinct = kinds.get(name, found[name].kind), len(np.unique(prints[name]))
+            asked, distinct = kinds.get(name, found[name].kind), len(np.unique(prints[name]))
+            kind = "text" if isinstance(asked, Text) else asked
             differs = distinct >= LEAST_DISTINCT * cells.shape[1]
             if kind == "text":
                 own.texts.append(name)

@@ -81,6 +81,15 @@ def test_edited_documents_are_held_out_together() -> None:
     assert abs(model.report.scores.log_loss - truth) < 2 * model.report.scores.log_loss_error
 
 
+def test_options_of_a_text_make_no_difference() -> None:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 40)
+    own = documents(rng, y)
+    rows = {"t": np.concatenate([edited(own, rng) for _ in range(3)]), "y": np.tile(np.where(y, "b", "a"), 3)}
+    with pytest.warns(Notice, match="rows are nearly copies of others, by the words of column 't'"):
+        assert (similar_rows(source(rows), ["t"], "y", {"t": credo.Text(ngrams=2)}, False) == groups(rows)).all()
+
+
 def test_a_quantity_measured_again_is_no_new_row() -> None:
     rng = np.random.default_rng(6)
     x = rng.normal(size=(40, 5))
