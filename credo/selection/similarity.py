@@ -22,7 +22,7 @@ SEARCHED_ROWS = 300  # rows whose neighbours are looked at first
 CHUNK = 1 << 22  # distances at a time
 SIGNS, BAND = 30, 3  # hashes of a document's words, and how many must agree before two documents are compared
 COMMON, LEAST_WORDS = 0.1, 6  # words of more documents tell none apart; others, without which they may be alike
-SHARED_WORDS = 0.5  # the least share of the words of either document that near copies have in common
+SHARED_WORDS = 0.7  # the least share of either document's words that near copies have in common; quotations have less
 RANDOM_PAIRS, USUAL = 2000, 0.9  # pairs of documents, and the share of them that are no copies
 
 
