@@ -22,7 +22,7 @@ SEARCHED_ROWS = 300  # rows whose neighbours are looked at first
 CHUNK = 1 << 22  # distances at a time
 SIGNS, BAND = 30, 3  # hashes of a document's words, and how many must agree before two documents are compared
 COMMON, LEAST_WORDS = 0.1, 6  # words of more documents tell none apart; others, without which they may be alike
-SHARED_WORDS = 0.7  # the least share of either document's words that near copies have in common; quotations have less
+CLEARLY_SHARED, SHARED_WORDS = 0.7, 0.5  # the share of either document's words that show copying, and join others
 RANDOM_PAIRS, USUAL = 2000, 0.9  # pairs of documents, and the share of them that are no copies
 
 
@@ -109,7 +109,8 @@ class WordSigns:
         return cls(rows, np.stack([np.minimum.reduceat(mixed(vocabulary, s)[kept], begin) for s in range(SIGNS)]))
 
     def pairs(self, strata: Positions) -> RowPairs:
-        """Pairs of documents that share more of their words than twice what nine in ten pairs do."""
+        """Pairs of documents that share more of their words than twice what nine in ten pairs do. Where few share most
+        of them, there are none: replies that quote share half."""
         n = len(self.rows)
         if n < 2:
             return RowPairs(self.rows[:0], self.rows[:0])
@@ -126,7 +127,9 @@ class WordSigns:
             at = np.flatnonzero(prints[order][1:] == prints[order][:-1])
             found.append(np.stack([order[at], order[at + 1]], axis=1))
         first, second = np.unique(np.concatenate(found), axis=0).T
-        near = self._alike(first, second) >= max(SHARED_WORDS, 2 * usual)
+        alike = self._alike(first, second)
+        clear = np.unique(np.stack([first, second])[:, alike >= max(CLEARLY_SHARED, 2 * usual)])
+        near = alike >= (max(SHARED_WORDS, 2 * usual) if len(clear) > LEAST_COPIED * n else np.inf)
         return RowPairs(self.rows[first[near]], self.rows[second[near]])
 
     def _alike(self, first: Positions, second: Positions) -> Array:

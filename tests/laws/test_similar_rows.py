@@ -81,6 +81,16 @@ def test_edited_documents_are_held_out_together() -> None:
     assert abs(model.report.scores.log_loss - truth) < 2 * model.report.scores.log_loss_error
 
 
+@pytest.mark.filterwarnings("error")
+def test_replies_that_quote_are_no_copies() -> None:
+    """A third of the documents repeat another one, and say as much themselves."""
+    rng = np.random.default_rng(8)
+    y = rng.integers(0, 2, 300)
+    own = documents(rng, y)
+    replies = [own[i] + own[(i + 1) % 300] if i % 3 == 0 else own[i] for i in range(300)]
+    assert groups({"t": np.array([" ".join(each) for each in replies], dtype=object), "y": y.astype(str)}) is None
+
+
 def test_options_of_a_text_make_no_difference() -> None:
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 40)
