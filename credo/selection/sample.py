@@ -224,7 +224,7 @@ def drawn(model: Any, table: Source, weights: Weights, terms: int, groups: str |
     features = np.array([name != model.target for name in names])
     own = np.concatenate(cells, axis=1)[features]
     chosen, mass, weight = Observations.of(weight, times, prints, codes, own, texts[features], stride)
-    if groups is None and texts[features].any():
+    if groups is None:
         known = [name for name, each in zip(names, features, strict=True) if each]
         repeated = {known[j]: own[j, chosen] for j in np.flatnonzero(texts[features])}
         _tell_of_repeated_texts(repeated, codes[chosen], stride)

@@ -22,7 +22,7 @@ SEARCHED_ROWS = 300  # rows whose neighbours are looked at first
 CHUNK = 1 << 22  # distances at a time
 SIGNS, BAND = 30, 3  # hashes of a document's words, and how many must agree before two documents are compared
 COMMON, LEAST_WORDS = 0.1, 6  # words of more documents tell none apart; others, without which they may be alike
-CLEARLY_SHARED, SHARED_WORDS = 0.7, 0.5  # the share of either document's words that show copying, and join others
+CLEARLY_SHARED, SHARED_WORDS = 0.7, 0.5  # shares of either document's words: a sign of copying; of any copy, if so
 RANDOM_PAIRS, USUAL = 2000, 0.9  # pairs of documents, and the share of them that are no copies
 
 

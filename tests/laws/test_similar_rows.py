@@ -50,6 +50,13 @@ def edited(own: list[list[str]], rng: np.random.Generator) -> Array:
     return np.array(found, dtype=object)
 
 
+def edited_versions(rng: np.random.Generator, n: int) -> Table:
+    """Three edited versions of each of n documents."""
+    y = rng.integers(0, 2, n)
+    own = documents(rng, y)
+    return {"t": np.concatenate([edited(own, rng) for _ in range(3)]), "y": np.tile(np.where(y, "b", "a"), 3)}
+
+
 def true_log_loss(model: Any, new: Table) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -69,9 +76,7 @@ def test_noisy_copies_are_held_out_together(noise: float) -> None:
 
 def test_edited_documents_are_held_out_together() -> None:
     rng = np.random.default_rng(5)
-    y = rng.integers(0, 2, 80)
-    own = documents(rng, y)
-    rows = {"t": np.concatenate([edited(own, rng) for _ in range(3)]), "y": np.tile(np.where(y, "b", "a"), 3)}
+    rows = edited_versions(rng, 80)
     with pytest.warns(Notice, match="rows are nearly copies of others, by the words of column 't'"):
         model = credo.learn(rows, target="y")
     new = rng.integers(0, 2, 1500)
@@ -92,10 +97,7 @@ def test_replies_that_quote_are_no_copies() -> None:
 
 
 def test_options_of_a_text_make_no_difference() -> None:
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, 2, 40)
-    own = documents(rng, y)
-    rows = {"t": np.concatenate([edited(own, rng) for _ in range(3)]), "y": np.tile(np.where(y, "b", "a"), 3)}
+    rows = edited_versions(np.random.default_rng(5), 40)
     with pytest.warns(Notice, match="rows are nearly copies of others, by the words of column 't'"):
         assert (similar_rows(source(rows), ["t"], "y", {"t": credo.Text(ngrams=2)}, False) == groups(rows)).all()
 
